@@ -1,0 +1,67 @@
+"""An answer's Markdown as HTML that can do nothing: raw HTML is text, no image is fetched, no link runs (decision 5).
+
+markdown-it-py makes the HTML with raw HTML off, nh3 (ammonia) lets only what is named here through.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nbcontext.display.plain import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+_TAGS = frozenset(
+    "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split()  # noqa: SIM905
+)
+_ATTRIBUTES = {"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}, "td": {"style"}, "th": {"style"}}
+_SCHEMES = {"http", "https", "mailto"}
+
+
+def to_html(markdown: str) -> str:
+    """Return Markdown as HTML without scripts, styles, images, forms or frames."""
+    import nh3
+
+    made = _parser().render(visible(markdown))
+    return nh3.clean(
+        made,
+        tags=set(_TAGS),
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer",
+        filter_style_properties={"text-align"},
+    )
+
+
+def is_harmless(markdown: str) -> bool:
+    """Return whether a front end may render the Markdown itself: it has no image and no raw HTML to fetch by."""
+    tokens = _parser().parse(visible(markdown))
+    if "<" in "".join(token.content for token in tokens if token.type == "inline"):
+        return False
+    children = (child for token in tokens for child in token.children or ())
+    return not any(child.type in ("image", "html_inline") for child in children)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    parser.add_render_rule("image", _image_as_link)
+    return parser
+
+
+def _image_as_link(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """Show an image as a link to it: what is fetched, the person decides."""
+    from html import escape
+
+    token = tokens[index]
+    label = escape(token.content or "image")
+    return f'<a href="{escape(str(token.attrs.get("src", "")))}">[image: {label}]</a>'

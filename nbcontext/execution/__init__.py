@@ -1,0 +1,1 @@
+"""Running commands and code, and what of their output is kept (decision 27)."""

@@ -1,0 +1,438 @@
+"""A session: what a person can do with one. The magics only call what is here; `nbcontext.engine` turns the crank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbcontext import assets, frames, opening, permission, personality
+from nbcontext.engine import Engine, Surface
+from nbcontext.entry import ModeSet, NoteKept, PersonalitySet, PlanSet, PrefixMade, TakenBack
+from nbcontext.errors import SessionError, TurnInterrupted, UsageError
+from nbcontext.log import Log
+from nbcontext.model.failures import Stopped
+from nbcontext.opening import Options, Setup
+from nbcontext.reply import Reply
+from nbcontext.files.root import Root
+from nbcontext.shelf import StoredResults
+from nbcontext.toolbox import toolbox
+from nbcontext.tools.own import OWN
+from nbcontext.usage import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nbcontext.entry import Mode, PlanItem
+    from nbcontext.history import History, Kind
+    from nbcontext.request import Request
+    from nbcontext.store import SessionRow
+    from nbcontext.tools.tool import Tool
+    from nbcontext.turn import TurnDriver
+
+
+class Session:
+    """One session. Make it with `Session.new` or `Session.resume`."""
+
+    def __init__(self, row: SessionRow, log: Log, setup: Setup) -> None:
+        self.name = row.name
+        self.row = row
+        """What the store knows of it, as it was when the session was opened."""
+        self._options = Options.loads(row.options)
+        context = assets.loop().context
+        self._engine = Engine(
+            log=log,
+            context=context,
+            root=Root(Path(row.root)),
+            shelf=StoredResults(store=log.store, session=row.id, context=context),
+            home=setup.settings.home_folder(),
+            cache_folder=setup.settings.cache_folder(),
+            cache_key=f"nbcontext-{row.id}-{row.made_at}",
+            tools=toolbox(OWN.values(), self._options.without),
+            surface=setup.surface,
+            clock=setup.clock,
+            window=self._options.window,
+            given_client=setup.client,
+        )
+
+    # -- making and opening
+
+    @classmethod
+    def new(
+        cls,
+        name: str | None = None,
+        *,
+        model: str | None = None,
+        api_base: str | None = None,
+        root: str | Path | None = None,
+        kind: Kind | None = None,
+        mode: Mode | None = None,
+        without: Collection[str] = (),
+        max_steps: int | None = None,
+        window: int | None = None,
+        replace: bool = False,
+        setup: Setup | None = None,
+    ) -> Session:
+        """Start a session and make it the current one.
+
+        Args:
+            name: its name; None: the next free `session-N`.
+            model: as litellm names it; None: the configured one.
+            api_base: the endpoint; None: the provider's own.
+            root: the folder that its file tools never leave; None: the working folder.
+            kind: `agent` or `chat` (decision 17); None: the configured one.
+            mode: the permission mode; None: the configured one.
+            without: tools that it shall not have.
+            max_steps: requests of one turn at most; None: as configured.
+            window: tokens of the model's window, where the model is unknown.
+            replace: whether a session of that name is renamed to make room.
+            setup: what it is opened in; None: defaults, litellm, and nobody to ask.
+
+        Raises:
+            SessionError: the name is taken.
+            UsageError: no model is configured, or an argument is wrong.
+            StoreError: the store cannot be used.
+        """
+        setup = setup or Setup()
+        made = opening.wanted(
+            setup.settings,
+            model=model,
+            root=root,
+            kind=kind,
+            mode=mode,
+            without=without,
+            max_steps=max_steps,
+            window=window,
+        )
+        store = setup.settings.open_store()
+        row = opening.add(store, name, made, replace=replace)
+        session = cls(row, Log(store, row.id, made.kind), setup)
+        session._log.write(ModeSet(mode=made.mode))
+        session._log.write(session._engine.make_prefix(made.model, api_base, "start"))
+        return _opened(session)
+
+    @classmethod
+    def resume(
+        cls, name: str | None = None, *, read_only: bool = False, take: bool = False, setup: Setup | None = None
+    ) -> Session:
+        """Open a stored session, the last used without a name, and make it the current one.
+
+        Args:
+            name: the session's name.
+            read_only: whether only to look.
+            take: whether to take it over from a process that holds it.
+            setup: what it is opened in.
+
+        Raises:
+            SessionError: there is none, or another process holds it.
+            StoreError: the store cannot be used, or is damaged.
+        """
+        setup = setup or Setup()
+        store = setup.settings.open_store()
+        row = opening.find(store, name, read_only=read_only, take=take)
+        log = Log(store, row.id, "chat" if row.kind == "chat" else "agent", read_only=read_only)
+        session = cls(row, log, setup)
+        if not read_only and log.history.turn and log.history.turn.open_calls:
+            session._engine.work(lambda driver: driver.answer_open_calls())
+        return _opened(session)
+
+    # -- talking
+
+    def ask(self, words: str, *, max_steps: int | None = None) -> Reply:
+        """Send a message and return the answer, when the model asks for nothing more.
+
+        Args:
+            words: the message.
+            max_steps: requests at most; None: the session's own limit.
+
+        Raises:
+            UsageError: the message is empty.
+            ModelError: a request failed; what had arrived is kept.
+            TurnInterrupted: the person stopped it; what had arrived is kept.
+        """
+        if not words.strip():
+            raise UsageError("The message is empty: write what you want to say.")
+        return self._turn(lambda driver: driver.begin(words), max_steps)
+
+    def go_on(self, *, max_steps: int | None = None) -> Reply:
+        """Go on with the last turn after `max_steps`, an interrupt or a failure, without new words.
+
+        Raises:
+            SessionError: the last answer is whole.
+        """
+        turn = self.history.turn
+        if turn is None or not turn.is_stopped:
+            raise SessionError("There is nothing to go on with: the last answer is whole. Write a new message.")
+        if turn.is_answered:
+            return self._turn(lambda driver: driver.begin(self._engine.context.go_on), max_steps)
+        return self._turn(lambda driver: driver.answer_open_calls(), max_steps)
+
+    def retry(self, *, max_steps: int | None = None) -> Reply:
+        """Take the last turn back and ask it again.
+
+        Raises:
+            SessionError: there is no turn.
+        """
+        turn = self.history.turn
+        if turn is None:
+            raise SessionError("There is no turn to ask again.")
+        self.undo()
+        return self.ask(turn.words, max_steps=max_steps)
+
+    def undo(self, turns: int = 1) -> tuple[int, ...]:
+        """Take the last turns back, with their reads and results; return their numbers.
+
+        Raises:
+            SessionError: there are not so many.
+        """
+        live = self.history.all_turns
+        if not 1 <= turns <= len(live):
+            raise SessionError(f"{turns} turns cannot be taken back: there are {len(live)}.")
+        taken = tuple(turn.number for turn in live[-turns:])
+        model, api_base = self._prefix.model, self._prefix.api_base
+        self._log.write(TakenBack(turns=taken))
+        if (self._prefix.model, self._prefix.api_base) != (model, api_base):
+            # The turns before a summary had another model's prefix: the session stays with the model it has.
+            self._log.write(self._engine.make_prefix(model, api_base, "model"))
+        return taken
+
+    def rewind(self, turn: int) -> tuple[int, ...]:
+        """Take back all turns after `turn`; return their numbers.
+
+        Raises:
+            SessionError: that turn is not live, or is the last.
+        """
+        numbers = [live.number for live in self.history.all_turns]
+        if turn not in numbers:
+            raise SessionError(f"There is no live turn {turn}; there are {', '.join(map(str, numbers)) or 'none'}.")
+        after = len(numbers) - 1 - numbers.index(turn)
+        if not after:
+            raise SessionError(f"Turn {turn} is the last: there is nothing after it to take back.")
+        return self.undo(after)
+
+    def note(self, text: str) -> None:
+        """Keep a note that goes with the next message."""
+        if not text.strip():
+            raise UsageError("The note is empty: write what the model shall be told.")
+        self._log.write(NoteKept(text=text))
+
+    def compact(self, guidance: str = "") -> None:
+        """Replace the history by a summary that the model makes (§7); a failure changes nothing.
+
+        Args:
+            guidance: what the summary shall mind.
+
+        Raises:
+            ModelError: there is nothing to summarise, the request failed, or the reply is no summary.
+            TurnInterrupted: the person stopped it.
+        """
+        try:
+            self._engine.work(lambda driver: driver.compactor.compact(guidance))
+        except Stopped:
+            raise TurnInterrupted("Stopped. No summary was made; the session is as it was.") from None
+
+    # -- what it is
+
+    @property
+    def history(self) -> History:
+        """The live history."""
+        return self._log.history
+
+    @property
+    def kind(self) -> Kind:
+        """`agent` or `chat`."""
+        return self.history.kind
+
+    @property
+    def root(self) -> Path:
+        """The folder that its file tools never leave."""
+        return self._engine.root.folder
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it was opened read-only."""
+        return self._log.read_only
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Its tools, in the order they are offered."""
+        return tuple(self._engine.tools.values())
+
+    @property
+    def surface(self) -> Surface:
+        """Where it meets its person."""
+        return self._engine.surface
+
+    @surface.setter
+    def surface(self, surface: Surface) -> None:
+        self._engine.surface = surface
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode; setting it tells the model with the next message."""
+        return self.history.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        opening.check(mode, permission.MODES, "permission mode")
+        if mode != self.history.mode:
+            self._log.write(ModeSet(mode=mode))
+
+    @property
+    def personality(self) -> str:
+        """The personality, empty for none; setting it tells the model with the next message."""
+        return self.history.personality
+
+    @personality.setter
+    def personality(self, name: str) -> None:
+        personality.text(name, self._engine.home)
+        if name != self.history.personality:
+            self._log.write(PersonalitySet(name=name))
+
+    @property
+    def plan(self) -> tuple[PlanItem, ...]:
+        """The plan; setting it tells the model with the next message."""
+        return self.history.plan
+
+    @plan.setter
+    def plan(self, items: Sequence[PlanItem]) -> None:
+        if tuple(items) != self.history.plan:
+            self._log.write(PlanSet(items=tuple(items)))
+
+    @property
+    def model(self) -> str:
+        """The model, as litellm names it; setting it moves the session: a new prefix, no note."""
+        return self._prefix.model
+
+    @model.setter
+    def model(self, model: str) -> None:
+        self.move(model)
+
+    def move(self, model: str, api_base: str | None = None) -> None:
+        """Move the session to another model: the system prompt and the tool list are made anew (§10.1)."""
+        if model != self._prefix.model or api_base != self._prefix.api_base:
+            self._engine.tools = toolbox(OWN.values(), self._options.without)
+            self._log.write(self._engine.make_prefix(model, api_base, "model"))
+
+    # -- looking
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """All results of the session, one row each (interface: `s.results`)."""
+        store, session = self._log.store, self.row.id
+        return frames.results(store.result_rows(session), store.requests(session), self._engine.context)
+
+    @property
+    def requests(self) -> pd.DataFrame:
+        """All requests of the session, one row each (interface: `s.requests`)."""
+        return frames.requests(self._log.store.requests(self.row.id))
+
+    def recall(self, result_id: str) -> str:
+        """Return a result's stored text, in full.
+
+        Args:
+            result_id: its id, with or without `#`.
+
+        Raises:
+            SessionError: the session never gave that id.
+        """
+        try:
+            found = self._engine.shelf.result(int(result_id.strip().removeprefix("#"), 16))
+        except ValueError:
+            found = None
+        if found is None:
+            raise SessionError(self._engine.context.answers.not_stored.format(id=result_id))
+        return self._log.store.text(found.stored_sha256) or ""
+
+    def request(self, number: int) -> Request:
+        """Return exactly what request `number` sent, made again from the log.
+
+        Raises:
+            SessionError: there was no such request.
+        """
+        made = self._engine.request(number)
+        if made is None:
+            raise SessionError(f"There is no request {number} in this session; `%llm requests` lists them.")
+        return made
+
+    def export(self, file: str | Path) -> int:
+        """Write the whole session as JSON Lines; return the lines written (see `nbcontext.store.transfer`)."""
+        from nbcontext.store import transfer
+
+        return transfer.export(self._log.store, self.row, Path(file))
+
+    def close(self) -> None:
+        """Let go of the session, so that another process may open it."""
+        if not self.is_read_only:
+            self._log.store.release(self.row.id)
+
+    # -- inside
+
+    @property
+    def _log(self) -> Log:
+        return self._engine.log
+
+    @property
+    def _prefix(self) -> PrefixMade:
+        made = self.history.prefix
+        if made is None:
+            raise SessionError("The session was never started: make a new one.")
+        return made
+
+    def _turn(self, begin: Callable[[TurnDriver], None], max_steps: int | None) -> Reply:
+        before = self._log.store.last_request(self.row.id)
+        started = time.monotonic()
+
+        def drive(driver: TurnDriver) -> str:
+            try:
+                begin(driver)
+            except Stopped:
+                return "interrupted"
+            return driver.drive(max_steps or self._options.max_steps)
+
+        ending = self._engine.work(drive)
+        if ending == "interrupted":
+            raise TurnInterrupted("Stopped. What had arrived is kept; `%llm continue` goes on.")
+        return self._reply(before, time.monotonic() - started, ending)
+
+    def _reply(self, before: int, seconds: float, ending: str) -> Reply:
+        rows = self._log.store.requests(self.row.id, after=before)
+        turn = self.history.turns[-1]
+        return Reply(
+            turn=turn.number,
+            text=turn.reply_text,
+            steps=len(rows),
+            results=tuple(turn.results),
+            usage=Usage(**{name: _sum(row[name] for row in rows) for name in Usage.__slots__}),
+            cost=_sum(row["cost"] for row in rows),
+            seconds=round(seconds, 3),
+            stopped="" if ending == "answered" else ending,
+            simulated=any('"simulated"' in (row["usage"] or "") for row in rows),
+        )
+
+
+def current() -> Session:
+    """Return the open session.
+
+    Raises:
+        SessionError: none is open.
+    """
+    if _current is None:
+        raise SessionError("No session is open: start one with `%llm new`, or open one with `%llm resume`.")
+    return _current
+
+
+_current: Session | None = None
+
+
+def _opened(session: Session) -> Session:
+    global _current  # noqa: PLW0603 - a ContextVar does not survive from cell to cell on ipykernel 7
+    _current = session
+    return session
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    """Return the sum; None where there is nothing to add or a value is unknown."""
+    found = list(values)
+    return None if not found or any(value is None for value in found) else sum(found)

@@ -1,0 +1,70 @@
+"""Defaults of sessions and the place where they are stored: what a person set, else the environment, else ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbcontext.entry import Mode
+    from nbcontext.history import Kind
+    from nbcontext.store import Store
+
+MAX_STEPS = 100
+"""Requests of one turn at most (interface: Defaults)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What a person may set once for all sessions."""
+
+    model: str | None = None
+    """None: `NBCONTEXT_MODEL`."""
+    kind: Kind = "agent"
+    mode: Mode = "ask"
+    max_steps: int = MAX_STEPS
+    home: Path | None = None
+    """Folder of the store; None: `NBCONTEXT_HOME`, else the platform's user data folder."""
+    store_url: str | None = None
+    """A SQLAlchemy URL; None: `NBCONTEXT_STORE`, else SQLite in the home folder."""
+
+    def model_or_environment(self, environment: Mapping[str, str] = os.environ) -> str | None:
+        """Return the model that a new session has; None where none is configured."""
+        return self.model or environment.get("NBCONTEXT_MODEL") or None
+
+    def home_folder(self, environment: Mapping[str, str] = os.environ) -> Path:
+        """Return the folder of the store."""
+        if self.home is not None:
+            return self.home
+        if named := environment.get("NBCONTEXT_HOME"):
+            return Path(named).expanduser()
+        from platformdirs import user_data_path
+
+        return user_data_path("nbcontext", appauthor=False)
+
+    def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path:
+        """Return the folder for what can be made again (the search index)."""
+        if self.home is not None or environment.get("NBCONTEXT_HOME"):
+            return self.home_folder(environment) / "cache"
+        from platformdirs import user_cache_path
+
+        return user_cache_path("nbcontext", appauthor=False)
+
+    def open_store(self, environment: Mapping[str, str] = os.environ) -> Store:
+        """Return the store, opened once a process.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        return _open(self.home_folder(environment), self.store_url or environment.get("NBCONTEXT_STORE") or None)
+
+
+@cache
+def _open(home: Path, url: str | None) -> Store:
+    from nbcontext.store import Store
+
+    return Store(home, url)

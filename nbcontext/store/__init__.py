@@ -1,0 +1,329 @@
+"""Where sessions are kept: every entry, result, text and request, written before anything is sent.
+
+The log of a session only grows. A write is one transaction, and is taken only from the process that holds the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from nbcontext.entry import Entry, Inserted
+from nbcontext.errors import SessionError, StoreError
+from nbcontext.result import Insertion, Result
+from nbcontext.store import codec, database, holder, texts
+from nbcontext.store.schema import ENTRIES, REQUESTS, RESULTS, SESSIONS
+
+_RESULT = select(*(RESULTS.c[field] for field in codec.RESULT_FIELDS))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionRow:
+    """A session as the store knows it."""
+
+    id: int
+    name: str
+    kind: str
+    root: str
+    made_at: str
+    used_at: str
+    options: str
+    """What the session was made with, as JSON."""
+    last_entry: int
+    holder: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Logged:
+    """One entry of a session's log, as it was written."""
+
+    number: int
+    at: str
+    entry: Entry
+
+
+class Store:
+    """The sessions of one database."""
+
+    def __init__(self, home: Path, url: str | None = None) -> None:
+        """Open the store.
+
+        Args:
+            home: folder of the SQLite file, used where `url` is None.
+            url: a SQLAlchemy URL.
+
+        Raises:
+            StoreError: it cannot be opened, is damaged, or was written by a newer version.
+        """
+        self._engine = database.connect(home, url)
+        self._reading = database.reading(self._engine)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    # -- sessions
+
+    def add_session(self, *, name: str, kind: str, root: str, options: str) -> SessionRow:
+        """Add a session that this process holds.
+
+        Raises:
+            SessionError: the name is taken.
+        """
+        now = _now()
+        row = {
+            "name": name,
+            "kind": kind,
+            "root": root,
+            "made_at": now,
+            "used_at": now,
+            "options": options,
+            "last_entry": 0,
+            "holder": holder.this_process().dumps(),
+        }
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(SESSIONS), row)
+        except IntegrityError:
+            raise SessionError(
+                f"There is a session named {name!r} already: open it with `%llm resume {name}`, "
+                f"or start afresh with `--replace` (the old one is renamed, nothing is lost)."
+            ) from None
+        return self.session(name)
+
+    def session(self, name: str) -> SessionRow:
+        """Return a session.
+
+        Raises:
+            SessionError: there is none of that name.
+        """
+        with self._reading.connect() as connection:
+            row = connection.execute(select(SESSIONS).where(SESSIONS.c.name == name)).first()
+        if row is None:
+            raise SessionError(f"There is no session named {name!r}; `%llm sessions` lists them.")
+        return SessionRow(**row._asdict())
+
+    def sessions(self) -> list[SessionRow]:
+        """Return all sessions, the last used first."""
+        with self._reading.connect() as connection:
+            rows = connection.execute(select(SESSIONS).order_by(SESSIONS.c.used_at.desc(), SESSIONS.c.id.desc()))
+            return [SessionRow(**row._asdict()) for row in rows]
+
+    def rename(self, session: int, name: str) -> None:
+        """Give a session another name; nothing else of it changes."""
+        with self._engine.begin() as connection:
+            connection.execute(update(SESSIONS).where(SESSIONS.c.id == session).values(name=name))
+
+    def hold(self, session: int, *, take: bool = False) -> holder.Holder | None:
+        """Make this process the one that may write; return who holds the session instead, None where we do.
+
+        Args:
+            session: its number.
+            take: whether to take it from a process that still runs; that one's next write fails.
+        """
+        with self._engine.begin() as connection:
+            query = select(SESSIONS.c.holder).where(SESSIONS.c.id == session)
+            other = holder.parse(connection.execute(query).scalar_one())
+            mine = holder.this_process()
+            if other is not None and other != mine and other.is_alive() and not take:
+                return other
+            connection.execute(update(SESSIONS).where(SESSIONS.c.id == session).values(holder=mine.dumps()))
+        return None
+
+    def release(self, session: int) -> None:
+        """Let go of a session that this process holds."""
+        mine = holder.this_process().dumps()
+        with self._engine.begin() as connection:
+            connection.execute(
+                update(SESSIONS).where(SESSIONS.c.id == session, SESSIONS.c.holder == mine).values(holder=None)
+            )
+
+    # -- the log
+
+    def append(self, session: int, entries: Sequence[Entry], insertion: Insertion | None = None) -> int:
+        """Write entries, and with an `Inserted` its result and text, in one transaction; return the last one's number.
+
+        Raises:
+            StoreError: another process holds the session now; nothing was written.
+        """
+        now, mine = _now(), holder.this_process().dumps()
+        with self._engine.begin() as connection:
+            taken = connection.execute(
+                update(SESSIONS)
+                .where(SESSIONS.c.id == session, SESSIONS.c.holder == mine)
+                .values(last_entry=SESSIONS.c.last_entry + len(entries), used_at=now)
+                .returning(SESSIONS.c.last_entry)
+            ).scalar()
+            if taken is None:
+                raise self._not_ours(session)
+            last: int = taken
+            rows = []
+            for number, entry in enumerate(entries, last - len(entries) + 1):
+                turn = getattr(entry, "turn", None)
+                rows.append(
+                    {
+                        "session": session,
+                        "entry": number,
+                        "kind": type(entry).__name__,
+                        "turn": turn,
+                        "at": now,
+                        "payload": codec.entry_payload(entry),
+                    }
+                )
+                if isinstance(entry, Inserted) and insertion is not None:
+                    texts.keep(connection, insertion.result.stored_sha256, insertion.stored)
+                    made = codec.result_row(insertion.result, insertion.reports)
+                    connection.execute(insert(RESULTS), {"session": session, "entry": number, **made})
+            connection.execute(insert(ENTRIES), rows)
+        return last
+
+    def _not_ours(self, session: int) -> StoreError:
+        with self._reading.connect() as connection:
+            text = connection.execute(select(SESSIONS.c.holder).where(SESSIONS.c.id == session)).scalar()
+        other = holder.parse(text)
+        who = other.shown if other else "nobody"
+        return StoreError(
+            f"This session is held by {who} now; nothing was written. Take it back with `%llm resume NAME --take`."
+        )
+
+    def log(self, session: int, *, upto: int | None = None) -> Iterator[Logged]:
+        """Yield a session's log, oldest first.
+
+        Args:
+            session: its number.
+            upto: the last entry to give; None: all of them.
+
+        Raises:
+            StoreError: a row is damaged.
+        """
+        with self._reading.connect() as connection:
+            held = connection.execute(_RESULT.where(RESULTS.c.session == session)).all()
+            results = {row[0]: codec.result_of(row) for row in held}
+            query = select(ENTRIES.c.entry, ENTRIES.c.at, ENTRIES.c.kind, ENTRIES.c.payload)
+            query = query.where(ENTRIES.c.session == session).order_by(ENTRIES.c.entry)
+            if upto is not None:
+                query = query.where(ENTRIES.c.entry <= upto)
+            for number, at, kind, payload in connection.execute(query).all():
+                yield Logged(number=number, at=at, entry=codec.entry_of(kind, payload, results))
+
+    def rows(self, session: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """Yield a session's log as rows, oldest first, each with the row of the result that it inserted."""
+        with self._reading.connect() as connection:
+            held = connection.execute(select(RESULTS).where(RESULTS.c.session == session)).all()
+            results = {row.entry: _without_session(row) for row in held}
+            query = select(ENTRIES).where(ENTRIES.c.session == session).order_by(ENTRIES.c.entry)
+            for row in connection.execute(query).all():
+                yield _without_session(row), results.get(row.entry)
+
+    def add_rows(self, made_with: Mapping[str, Any], options: str, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Add a session from rows, as `rows` and `requests` gave them, in one transaction; nobody holds it.
+
+        Raises:
+            SessionError: the name is taken.
+            StoreError: a row is not of a table's form.
+        """
+        entries = [line["entry"] for line in lines if "entry" in line]
+        session = {**made_with, "options": options, "used_at": _now(), "last_entry": len(entries)}
+        try:
+            with self._engine.begin() as connection:
+                key = connection.execute(insert(SESSIONS).returning(SESSIONS.c.id), session).scalar_one()
+                for line in lines:
+                    if "entry" in line:
+                        connection.execute(insert(ENTRIES), {**line["entry"], "session": key})
+                    if "result" in line:
+                        texts.keep(connection, line["result"]["stored_sha256"], line["text"])
+                        connection.execute(insert(RESULTS), {**line["result"], "session": key})
+                    if "request" in line:
+                        connection.execute(insert(REQUESTS), {**line["request"], "session": key})
+        except IntegrityError:
+            raise SessionError(
+                f"There is a session named {made_with['name']!r} already: import under another name."
+            ) from None
+        except (SQLAlchemyError, KeyError, TypeError) as error:
+            raise StoreError(f"The rows cannot be added ({str(error).splitlines()[0]}); nothing was.") from None
+
+    # -- results
+
+    def result(self, session: int, number: int) -> Result | None:
+        """Return a result; None where the session never gave that number."""
+        with self._reading.connect() as connection:
+            query = _RESULT.where(RESULTS.c.session == session, RESULTS.c.number == number)
+            row = connection.execute(query).first()
+        return None if row is None else codec.result_of(row)
+
+    def result_rows(self, session: int) -> list[Mapping[str, Any]]:
+        """Return all results as rows of the table, oldest first, each with its entry's turn and payload."""
+        with self._reading.connect() as connection:
+            query = (
+                select(RESULTS, ENTRIES.c.turn, ENTRIES.c.at, ENTRIES.c.payload)
+                .join(ENTRIES, (ENTRIES.c.session == RESULTS.c.session) & (ENTRIES.c.entry == RESULTS.c.entry))
+                .where(RESULTS.c.session == session)
+                .order_by(RESULTS.c.number)
+            )
+            return [row._asdict() for row in connection.execute(query)]
+
+    def has_stub_of(self, session: int, number: int) -> bool:
+        """Return whether a stub of the session names result `number`."""
+        with self._reading.connect() as connection:
+            query = select(RESULTS.c.number).where(RESULTS.c.session == session, RESULTS.c.stands_for == number)
+            return connection.execute(query.limit(1)).first() is not None
+
+    def lines(self, sha256: str, offset: int = 1) -> Iterator[str]:
+        """Yield the lines of a stored text from line `offset` (from 1) on."""
+        with self._reading.connect() as connection:
+            yield from texts.lines(connection, sha256, offset)
+
+    def text(self, sha256: str) -> str | None:
+        """Return a stored text in full; None where there is none under that hash."""
+        with self._reading.connect() as connection:
+            return texts.whole(connection, sha256)
+
+    # -- requests
+
+    def begin_request(self, session: int, row: Mapping[str, Any]) -> int:
+        """Write a request before it is sent; return its number, from 1."""
+        with self._engine.begin() as connection:
+            highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
+            number: int = (connection.execute(highest).scalar() or 0) + 1
+            connection.execute(insert(REQUESTS), {"session": session, "request": number, **row})
+        return number
+
+    def end_request(self, session: int, request: int, values: Mapping[str, Any]) -> None:
+        """Write what came of a request."""
+        with self._engine.begin() as connection:
+            where = (REQUESTS.c.session == session, REQUESTS.c.request == request)
+            connection.execute(update(REQUESTS).where(*where).values(**values))
+
+    def requests(self, session: int, *, after: int = 0) -> list[dict[str, Any]]:
+        """Return a session's requests with a number above `after` as rows, oldest first."""
+        with self._reading.connect() as connection:
+            where = (REQUESTS.c.session == session, REQUESTS.c.request > after)
+            query = select(REQUESTS).where(*where).order_by(REQUESTS.c.request)
+            return [row._asdict() for row in connection.execute(query)]
+
+    def request(self, session: int, number: int) -> dict[str, Any] | None:
+        """Return one request as a row; None where there was none."""
+        with self._reading.connect() as connection:
+            query = select(REQUESTS).where(REQUESTS.c.session == session, REQUESTS.c.request == number)
+            row = connection.execute(query).first()
+        return None if row is None else row._asdict()
+
+    def last_request(self, session: int) -> int:
+        """Return the number of the last request; 0: there was none."""
+        with self._reading.connect() as connection:
+            highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
+            return connection.execute(highest).scalar() or 0
+
+
+def _without_session(row: Any) -> dict[str, Any]:
+    return {key: value for key, value in row._asdict().items() if key != "session"}
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
