@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+_UNFIT = re.compile("[\0\ud800-\udfff]")
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
@@ -31,13 +34,28 @@ class Call:
 
     @property
     def sent_arguments(self) -> str:
-        """The argument text that goes back to the model: as it came, or `{}` where that is no JSON object."""
-        return self.arguments if self.arguments.strip() and self.parsed() is not None else "{}"
+        """The argument text that goes back to the model: as it came, or `{}` where that is no JSON object; escapes of
+        what no message may carry (decision 5) are replaced in it.
+        """
+        value = self.parsed() if self.arguments.strip() else None
+        if value is None:
+            return "{}"
+        fit = _fit(value) if "\\u" in self.arguments else value
+        return self.arguments if fit == value else json.dumps(fit, ensure_ascii=False)
 
 
 def same_key(name: str, arguments: Mapping[str, Json]) -> str:
     """Return what decides whether two calls are the same (§6): tool and arguments as JSON with sorted keys."""
     return f"{name} {json.dumps(arguments, sort_keys=True, ensure_ascii=True, separators=(',', ':'))}"
+
+
+def _fit(value: Json) -> Json:
+    """Return the value with NUL as U+2400 and lone surrogates as U+FFFD in all its texts."""
+    if isinstance(value, str):
+        return _UNFIT.sub(lambda found: "␀" if found[0] == "\0" else "\ufffd", value)
+    if isinstance(value, dict):
+        return {str(_fit(key)): _fit(inner) for key, inner in value.items()}
+    return [_fit(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _refuse(constant: str) -> float:

@@ -36,8 +36,7 @@ def question(template: str, context: Context, *, guidance: str = "", transcript:
         guidance: what the person asked to mind.
         transcript: the session as text, for the separate form; empty: the model has the conversation itself.
     """
-    filled = template.replace(f"{_SLOT}\n\n", "") if not transcript else template.replace(_SLOT, transcript)
-    said = filled.rstrip("\n")
+    said = template.replace(_SLOT, transcript)
     return said + context.compaction.guidance.format(text=guidance) if guidance else said
 
 

@@ -50,13 +50,10 @@ class Compactor:
         window, history = self.window(), self.log.history
         if window is None or not history.turns:
             return False
-        sent = self.sender.last
-        carried = history.carried(self.context)
-        if sent is not None and sent.prompt_tokens is not None and sent.purpose in ("turn", "step"):
-            added = carried[len(sent.request.messages) - 1 :]
-            tokens = sent.prompt_tokens + compaction.estimated_tokens(added)
-        else:
-            tokens = compaction.estimated_tokens(carried)
+        sent, carried = self.sender.before, history.carried(self.context)
+        tokens = None if sent is None or self.log.deliberate(sent.entry) else sent.prompt_tokens
+        known = len(sent.request.messages) - 1 if sent is not None and tokens is not None else 0
+        tokens = (tokens or 0) + compaction.estimated_tokens(carried[known:])
         return tokens + len(words) // 4 >= compaction.threshold(window, self.context)
 
     def compact(self, guidance: str = "", *, without_turn: int | None = None) -> None:
@@ -115,6 +112,7 @@ class Compactor:
         fixed = len(self.template) + len(guidance) + (len(prefix.system) + len(prefix.tools) if prefix else 0)
         most = max(max(room, 2000) * _CHARS_A_TOKEN - fixed, 2000)
         messages = carried_before(self.log.history, without_turn, self.context)
-        transcript = compaction.transcript(messages, most, self.context)
+        text = compaction.transcript(messages, most, self.context)
+        transcript = self.context.compaction.transcript.format(text=text)
         question = compaction.question(self.template, self.context, guidance=guidance, transcript=transcript)
         return Shape(question=question, separate=True, without_turn=without_turn)

@@ -64,4 +64,9 @@ class Notice:
     text: str
 
 
-Event = TurnStarted | TextArrived | ReasoningArrived | CallStarted | ResultInserted | RequestEnded | Notice
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Nothing happened for a moment: what was held back may be shown."""
+
+
+Event = TurnStarted | TextArrived | ReasoningArrived | CallStarted | ResultInserted | RequestEnded | Notice | Waited

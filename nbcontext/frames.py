@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +39,12 @@ def results(rows: Sequence[Row], requests: Sequence[Row], context: Context) -> p
     asked_by = {(row["turn"], row["step"]): row["request"] for row in requests}
     made = []
     for row in rows:
-        inserted = json.loads(row["payload"])
         made.append(
             {
                 "id": context.id(row["number"]),
                 "turn": row["turn"],
-                "step": inserted["step"],
-                "request": asked_by.get((row["turn"], inserted["step"])),
+                "step": row["step"],
+                "request": asked_by.get((row["turn"], row["step"])),
                 "tool": row["tool"],
                 "kind": row["kind"],
                 "path": row["path"],
@@ -55,7 +53,7 @@ def results(rows: Sequence[Row], requests: Sequence[Row], context: Context) -> p
                 "chars": row["stored_chars"],
                 "sent_chars": len(row["sent"]),
                 "stands_for": None if row["stands_for"] is None else context.id(row["stands_for"]),
-                "ms": inserted["ms"],
+                "ms": row["ms"],
                 "error": _error(row),
             }
         )

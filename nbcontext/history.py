@@ -63,6 +63,15 @@ class Message:
         value: dict[str, Json] = json.loads(self.kept)
         return value
 
+    @cached_property
+    def with_images(self) -> dict[str, Json]:
+        """The message as a provider is sent it that takes images in a tool's message: after the text, as parts."""
+        if self.result is None or not self.result.images:
+            return self.body
+        parts: list[Json] = [{"type": "text", "text": self.result.sent}]
+        parts += ({"type": "image_url", "image_url": {"url": url}} for url in self.result.images)
+        return {**self.body, "content": parts}
+
     @property
     def sent(self) -> str:
         """The message as JSON."""
@@ -163,6 +172,8 @@ class History:
     mode: Mode
     personality: str = ""
     prefix: PrefixMade | None = None
+    prefix_turn: int = 0
+    """The last turn when the prefix was made: it tells more newly than the notes up to there (decision 19)."""
     summary: tuple[Message, ...] = ()
     """The two messages that the last compaction left; empty: there was none."""
     before: History | None = None
@@ -194,7 +205,7 @@ class History:
             case TakenBack():
                 return self._taken_back(entry)
             case PrefixMade():
-                return replace(self, prefix=entry)
+                return replace(self, prefix=entry, prefix_turn=self.last_turn)
             case ModeSet(mode=mode):
                 return replace(self, mode=mode)
             case PersonalitySet(name=name):
@@ -259,6 +270,7 @@ class History:
         grown = replace(
             self,
             prefix=live.prefix,
+            prefix_turn=live.prefix_turn,
             summary=live.summary,
             before=live.before,
             turns=kept,
@@ -301,17 +313,18 @@ def _extended(history: History, pending: Sequence[Entry]) -> History:
     """Return the history with many replies and results of its last turn at once."""
     if not pending:
         return history
-    last, table, number = history.turns[-1], history.table, history.last_number
+    last, number = history.turns[-1], history.last_number
     messages, step = list(last.messages), last.step
     for entry in pending:
         if isinstance(entry, Inserted):
-            table, number = table.add(entry.result), max(number, entry.result.number)
+            number = max(number, entry.result.number)
             messages.append(tool_message(entry.result))
         elif isinstance(entry, Replied):
             messages.append(Message(role="assistant", kept=entry.body, origin=entry.origin, stopped=entry.stopped))
         if isinstance(entry, Inserted | Replied):
             step = max(step, entry.step)
     grown = replace(last, messages=tuple(messages), step=step)
+    table = history.table.extended(entry.result for entry in pending if isinstance(entry, Inserted))
     return replace(history, turns=(*history.turns[:-1], grown), table=table, last_number=number)
 
 

@@ -7,38 +7,23 @@ field, so a missing, unknown or misspelt key or placeholder is named when the fi
 from __future__ import annotations
 
 import json
-import string
-from typing import Any, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from nbcontext.errors import AssetError
-
-
-def text(*placeholders: str) -> Any:
-    """Declare a template whose placeholders are exactly `placeholders`."""
-    return Field(json_schema_extra={"placeholders": list(placeholders)})
-
-
-class Group(BaseModel):
-    """A group of keys: no other key is taken, none may be missing, none can be changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    @model_validator(mode="after")
-    def _check_placeholders(self) -> Self:
-        for name, field in type(self).model_fields.items():
-            extra = field.json_schema_extra
-            if not isinstance(extra, dict):
-                continue
-            try:
-                found = {part for _, part, _, _ in string.Formatter().parse(getattr(self, name)) if part is not None}
-            except ValueError as error:
-                raise ValueError(f"{name} is no template: {error}") from None
-            wanted = set(map(str, extra["placeholders"]))  # type: ignore[arg-type]
-            if found != wanted:
-                raise ValueError(f"{name} must have the placeholders {sorted(wanted)}, it has {sorted(found)}")
-        return self
+from nbcontext.loop_tools import (
+    DisplayErrors,
+    Displays,
+    Images,
+    Mcp,
+    ServerErrors,
+    SkillErrors,
+    Skills,
+    TaskErrors,
+    Tasks,
+)
+from nbcontext.template import Group, text
 
 
 class Ids(Group):
@@ -259,6 +244,10 @@ class Errors(Group):
     files: FileErrors
     search: SearchErrors
     commands: CommandErrors
+    servers: ServerErrors
+    skills: SkillErrors
+    tasks: TaskErrors
+    display: DisplayErrors
 
 
 class Search(Group):
@@ -329,6 +318,7 @@ class Compaction(Group):
     lines: str = text("first", "last", "total")
     empty: str = text()
     guidance: str = text("text")
+    transcript: str = text("text")
     elided: str = text()
 
 
@@ -355,6 +345,11 @@ class Context(Group):
     files: Files
     search: Search
     commands: Commands
+    images: Images
+    mcp: Mcp
+    skills: Skills
+    tasks: Tasks
+    display: Displays
     errors: Errors
 
     def id(self, number: int) -> str:

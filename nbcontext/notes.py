@@ -95,9 +95,10 @@ def _personality(history: History, context: Context, now: Standing) -> Iterator[
 
 def _instructions(history: History, context: Context, now: Standing, diff: Callable[[str, str], str]) -> Iterator[Note]:
     first = {told.name: told.text for told in history.prefix.instructions} if history.prefix else {}
-    for name in {**first, **(now.instructions or {})}:
-        if now.instructions is None:
-            return
+    if now.instructions is None:
+        return
+    noted = {note.name: None for turn in history.turns for note in turn.notes if note.kind == "instructions"}
+    for name in {**now.instructions, **first, **noted}:
         before = _last(history, "instructions", first.get(name), name=name)
         text = now.instructions.get(name)
         if text == before:
@@ -140,8 +141,13 @@ def _servers(history: History, context: Context, now: Standing) -> Iterator[Note
 
 
 def _last(history: History, kind: str, otherwise: str | None = None, *, name: str = "") -> str | None:
-    """Return what the last live note of this kind and name told, else what the prefix did."""
+    """Return what the last live note of this kind and name told, else what the prefix did.
+
+    A prefix made anew has told all that it tells: only the notes after it count (decision 19).
+    """
     for turn in reversed(history.turns):
+        if kind != "date" and turn.number <= history.prefix_turn:
+            break
         for note in turn.notes:
             if note.kind == kind and note.name == name:
                 return note.value

@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, field
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nbcontext import permission
+from nbcontext import assets, keys, permission
 from nbcontext.engine import Surface, now
 from nbcontext.errors import SessionError, UsageError
-from nbcontext.settings import Settings
+from nbcontext.events import Notice
+from nbcontext.servers import config, consent
+from nbcontext.servers.registry import Servers, servers
+from nbcontext.settings import Options, Settings
 from nbcontext.toolbox import toolbox
 from nbcontext.tools.own import OWN
 
 if TYPE_CHECKING:
     from nbcontext.entry import Mode
     from nbcontext.history import Kind
-    from nbcontext.store import SessionRow, Store
+    from nbcontext.loop import Context
     from nbcontext.sender import Model
+    from nbcontext.store import SessionRow, Store
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
-    """What a session was made with; it stays."""
-
-    without: tuple[str, ...] = ()
-    """Tools that it does not have."""
-    max_steps: int = 100
-    """Requests of one turn at most."""
-    window: int | None = None
-    """Tokens of the model's window where the person named them."""
-
-    @classmethod
-    def loads(cls, text: str) -> Options:
-        """Return the options that a row of the store holds."""
-        found: dict[str, Any] = json.loads(text)
-        return cls(**{**found, "without": tuple(found["without"])})
-
-    def dumps(self) -> str:
-        """Return them as JSON."""
-        return json.dumps(asdict(self))
+_NAME_CHARS = 100
+"""Characters of a session's name at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +56,7 @@ class Wanted:
     options: Options
 
 
-def wanted(
+def wanted(  # noqa: PLR0913 - one for each option of `%llm new`
     settings: Settings,
     *,
     model: str | None,
@@ -78,6 +66,7 @@ def wanted(
     without: Collection[str],
     max_steps: int | None,
     window: int | None,
+    mcp: Sequence[str] = (),
 ) -> Wanted:
     """Return what a new session is to be, with the defaults in the places of None.
 
@@ -97,8 +86,72 @@ def wanted(
     check(kind, ("agent", "chat"), "kind of session")
     check(mode, permission.MODES, "permission mode")
     toolbox(OWN.values(), without)
-    options = Options(without=tuple(sorted(without)), max_steps=max_steps or settings.max_steps, window=window)
+    config.named(mcp, folder)
+    options = Options(
+        without=tuple(sorted(without)), max_steps=max_steps or settings.max_steps, window=window, mcp=tuple(mcp)
+    )
     return Wanted(model=chosen, root=folder, kind=kind, mode=mode, options=options)
+
+
+@contextmanager
+def connected(options: Options, root: Path, setup: Setup) -> Iterator[Servers]:
+    """Give a new session's servers, connected as far as they answer; where the session does not come to be, leave them.
+
+    What became of them is shown to the person.
+
+    Raises:
+        UsageError: see `mcp_servers`.
+    """
+    context = assets.loop().context
+    found = mcp_servers(options, root, setup, context)
+    try:
+        found.start(context.mcp.connect_s)
+        found.wait(threading.Event())
+        for text in found.take_told():
+            setup.surface.show(Notice(text=text))
+        yield found
+    except BaseException:  # whatever it was, an interrupt too: no process stays behind
+        found.close()
+        raise
+
+
+def connecting(options: Options, root: Path, setup: Setup) -> Servers:
+    """Return a resumed session's servers, being connected; a project's list that is broken is told, and has none."""
+    context = assets.loop().context
+    try:
+        found = mcp_servers(options, root, setup, context)
+    except UsageError as error:
+        found = mcp_servers(options, root, setup, context, with_project=False)
+        found.told.append(str(error))
+    found.start(context.mcp.connect_s)
+    return found
+
+
+def mcp_servers(options: Options, root: Path, setup: Setup, context: Context, *, with_project: bool = True) -> Servers:
+    """Return the MCP servers of a session: those that the person named, and of a project's list those they allow.
+
+    Args:
+        options: what the session was made with.
+        root: its folder, in which the project's list may lie.
+        setup: whom to ask about the list's commands: they come with the project, and could do anything.
+        context: the rules.
+        with_project: whether the project's list is looked at.
+
+    Raises:
+        UsageError: the list is broken.
+    """
+    own = config.named(options.mcp, root)
+    file = root / context.mcp.file
+    found, left_out = config.of_project(file, root) if with_project else ((), ())
+    listed = [each for each in found if each.name not in {other.name for other in own}]
+    run, told = consent.allowed(listed, file, setup.settings.home_folder(), setup.surface.ask)
+    return servers(
+        (*own, *run),
+        context,
+        environment=lambda: keys.without_keys(os.environ),
+        folder=setup.settings.cache_folder() / "mcp",
+        told=(*left_out, *told),
+    )
 
 
 def add(store: Store, name: str | None, made: Wanted, *, replace: bool) -> SessionRow:
@@ -112,8 +165,11 @@ def add(store: Store, name: str | None, made: Wanted, *, replace: bool) -> Sessi
 
     Raises:
         SessionError: the name is taken.
+        UsageError: it cannot be a name.
     """
     taken = {row.name: row for row in store.sessions()}
+    if name is not None and (not name.isprintable() or not 1 <= len(name) <= _NAME_CHARS):
+        raise UsageError(f"A session's name has 1 to {_NAME_CHARS} printable characters; {name!r} has not.")
     if name is None:
         name = _free("session", taken, start=len(taken) + 1)
     elif replace and name in taken:
@@ -129,9 +185,11 @@ def find(store: Store, name: str | None, *, read_only: bool, take: bool) -> Sess
     """
     if name is None:
         stored = store.sessions()
-        if not stored:
+        own = (row for row in stored if Options.loads(row.options).only is None)  # a subagent's is no place to go on
+        last = next(own, None)
+        if last is None:
             raise SessionError("There is no stored session yet: start one with `%llm new`.")
-        name = stored[0].name
+        name = last.name
     row = store.session(name)
     other = None if read_only else store.hold(row.id, take=take)
     if other is not None:

@@ -67,10 +67,26 @@ class NotStored:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ImageRead:
+    """An image file that the model is shown."""
+
+    path: str
+    resolved: str
+    sha256: str
+    """Full hex SHA-256 of the file's bytes on disk."""
+    text: str
+    """Its kind and size."""
+    images: tuple[str, ...]
+    """The image as a data URL; empty: it is too large to be sent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
     """Output as text: of a command, a search, a listing, a person's own tool."""
 
     text: str
+    images: tuple[str, ...] = ()
+    """Images that came with it, as data URLs; the text has a placeholder for each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,4 +137,4 @@ class Planned:
     """The permission mode that the person's answer sets; None: it stays."""
 
 
-Outcome = FileRead | Recalled | NotStored | Text | Changes | Planned | Failure
+Outcome = FileRead | ImageRead | Recalled | NotStored | Text | Changes | Planned | Failure

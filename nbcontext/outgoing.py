@@ -63,7 +63,8 @@ class Outgoing:
         if prefix is None:
             raise SessionError("The session has no system prompt yet: make a new one.")
         carried = history.carried(self.context) if shape is None else self._asking(history, shape)
-        pairs = ((message.body, message.origin) for message in carried)
+        images = request.takes_images(prefix.model, self.provider)
+        pairs = ((message.with_images if images else message.body, message.origin) for message in carried)
         return Request(
             model=prefix.model,
             messages=(_system(prefix), *request.without_foreign(pairs, self.provider)),

@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Generic, TypeVar
 
-from nbcontext.events import Event
+from nbcontext.events import Event, Notice, Waited
 
 T = TypeVar("T")
+
+_WAIT_S = 0.1
+"""Seconds without an event after which a view is told that it may show what it holds back."""
 
 
 class MainInterrupted(Exception):  # noqa: N818 - not an error: the person's wish
@@ -64,11 +67,31 @@ class Worker:
         return job.value  # type: ignore[return-value]
 
 
+class Inner(Worker):
+    """The worker's side of a subagent, which stops and asks as the worker it runs in."""
+
+    def __init__(self, outer: Worker) -> None:
+        super().__init__()
+        self.stop = outer.stop
+        self._outer = outer
+
+    def emit(self, event: Event) -> None:
+        """Have a line to the person shown, and nothing else: the rest is the subagent's own."""
+        if isinstance(event, Notice):
+            self._outer.emit(event)
+
+    def on_main(self, run: Callable[[], T]) -> T:
+        """Run `run` on the thread that shows the outer turn."""
+        return self._outer.on_main(run)
+
+
 def run(job: Callable[[Worker], T], show: Callable[[Event], None]) -> T:
     """Run `job` in a worker thread until it ends, show its events on this thread, and return its value.
 
+    The worker is waited for whatever happens: where `show` fails, it is told to stop, and nothing more is shown.
+
     Raises:
-        Exception: whatever `job` raised.
+        Exception: whatever `job` or `show` raised.
     """
     worker = Worker()
     ended: _Job[T] = _Job(lambda: job(worker))
@@ -83,29 +106,51 @@ def run(job: Callable[[Worker], T], show: Callable[[Event], None]) -> T:
             worker.ready.set()
 
     thread = threading.Thread(target=work, name="nbcontext-turn", daemon=True)
-    with _interrupt_sets(worker.stop):
+    screen = _Screen(show, worker.stop)
+    interrupts = _Interrupts(worker.stop)
+    with interrupts.caught():
         thread.start()
         while not (ended.done.is_set() and not worker.items):
-            worker.ready.wait(0.5)
+            if not worker.ready.wait(_WAIT_S):
+                screen.show(Waited())
             worker.ready.clear()
             while worker.items:
                 item = worker.items.popleft()
                 if isinstance(item, _Job):
-                    _run_here(item, worker.stop)
+                    _run_here(item, interrupts)
                 else:
-                    show(item)
+                    screen.show(item)
     thread.join()
-    if ended.error is not None:
-        raise ended.error
+    for error in (screen.error, ended.error):
+        if error is not None:
+            raise error
     return ended.value  # type: ignore[return-value]
 
 
-def _run_here(job: _Job[object], stop: threading.Event) -> None:
+@dataclass(slots=True)
+class _Screen:
+    """Shows events until that fails once; the worker is never left alone with what it drives."""
+
+    _show: Callable[[Event], None]
+    _stop: threading.Event
+    error: BaseException | None = None
+
+    def show(self, event: Event) -> None:
+        if self.error is not None:
+            return
+        try:
+            self._show(event)
+        except BaseException as error:  # noqa: BLE001 - raised once the worker has ended
+            self.error = error
+            self._stop.set()
+
+
+def _run_here(job: _Job[object], interrupts: _Interrupts) -> None:
     try:
-        with _interrupt_raises():
+        with interrupts.raised():
             job.value = job.run()
     except KeyboardInterrupt:
-        stop.set()
+        interrupts.stop.set()
         job.error = MainInterrupted()
     except BaseException as error:  # noqa: BLE001 - handed on to the worker, whole
         job.error = error
@@ -113,31 +158,36 @@ def _run_here(job: _Job[object], stop: threading.Event) -> None:
         job.done.set()
 
 
-@contextmanager
-def _interrupt_sets(stop: threading.Event) -> Iterator[None]:
-    """Have an interrupt set `stop` instead of raising; on another thread than the main one none arrives."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Interrupts:
+    """What an interrupt does: it sets `stop`, and raises only while the caller's thread runs a job."""
 
-    def handle(_: int, __: FrameType | None) -> None:
-        stop.set()
+    def __init__(self, stop: threading.Event) -> None:
+        self.stop = stop
+        self._raises = False
 
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Catch interrupts; on another thread than the main one none arrives."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
 
+        def handle(_: int, __: FrameType | None) -> None:
+            self.stop.set()
+            if self._raises:
+                raise KeyboardInterrupt
 
-@contextmanager
-def _interrupt_raises() -> Iterator[None]:
-    """Have an interrupt raise KeyboardInterrupt, as code of the person expects."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        before = signal.signal(signal.SIGINT, handle)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Have an interrupt raise KeyboardInterrupt too, as code of the person expects."""
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False

@@ -22,6 +22,7 @@ NEUTRAL_CALL_KEYS: Final = frozenset({"id", "type", "function"})
 
 _MARK: Final[dict[str, Json]] = {"type": "ephemeral"}
 _MARKING_PROVIDERS: Final = frozenset({"anthropic"})
+_HOSTS_OF_IMAGES: Final = frozenset({"azure_ai", "bedrock", "bedrock_converse", "vertex_ai"})
 _HOSTS_OF_MARKING_MODELS: Final = frozenset({"azure_ai", "bedrock", "bedrock_converse", "openrouter", "vertex_ai"})
 
 
@@ -56,6 +57,17 @@ def takes_marks(model: str, provider: str) -> bool:
     """Return whether `model`, served by `provider`, caches only where a request is marked (Anthropic's models)."""
     return provider in _MARKING_PROVIDERS or (
         provider in _HOSTS_OF_MARKING_MODELS and ("claude" in model.lower() or "anthropic" in model.lower())
+    )
+
+
+def takes_images(model: str, provider: str) -> bool:
+    """Return whether `provider` gives `model` the images of a tool's message, sent as parts of its content.
+
+    litellm puts them into the tool's result for Anthropic's Messages API, wherever it is served, and for Bedrock's
+    Converse API; an OpenAI-compatible server may refuse them, and others lose them.
+    """
+    return provider == "anthropic" or (
+        provider in _HOSTS_OF_IMAGES and ("claude" in model.lower() or "anthropic" in model.lower())
     )
 
 

@@ -82,6 +82,8 @@ class Result:
     """Of a call compared by result (§6): tool and arguments, canonical; None: never compared."""
     seen: tuple[Seen, ...] = ()
     """The states of files that this result tells the model."""
+    images: tuple[str, ...] = ()
+    """Data URLs of images that the tool message carries after its text, where the provider takes them there."""
 
     @property
     def is_full_read(self) -> bool:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from nbcontext.errors import ToolError
 from nbcontext.outcome import Failure, Outcome
 from nbcontext.permission import Verdict
 from nbcontext.pump import MainInterrupted
-from nbcontext.tools.tool import Arguments, Effect, Tool
+from nbcontext.tools.tool import Arguments, Effect, Requirement, Tool
 
 if TYPE_CHECKING:
     from nbcontext.entry import Mode
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _QUOTED_CHARS = 200
 """Characters of broken arguments that the answer quotes."""
 _SIDE_BY_SIDE = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,8 +47,8 @@ class Answered:
 class Runner:
     """Runs the calls of a session."""
 
-    tools: Mapping[str, Tool]
-    """The session's tools by name, in their order."""
+    offered: Callable[[], Mapping[str, Tool]]
+    """Gives the tools that the session offers now, by name, in their order."""
     context: Context
     ask: Callable[[str], str | None]
     """Asks the person on the main thread and returns their words; None where there is no front end to ask in."""
@@ -56,9 +58,9 @@ class Runner:
 
     def side_by_side(self, calls: Sequence[Call]) -> int:
         """Return how many of the first calls only read and may run at once; at least 1."""
-        count = 0
+        count, tools = 0, self.offered()
         for call in calls:
-            tool = self.tools.get(call.name)
+            tool = tools.get(call.name)
             if tool is None or tool.effect is not Effect.READ or tool.on_main:
                 break
             count += 1
@@ -75,9 +77,10 @@ class Runner:
         """Return what one call gave."""
         if self.worker.stop.is_set():
             return _unrun(Failure(text=self.context.errors.calls.interrupted, kind="interrupted"))
-        tool = self.tools.get(call.name)
+        tools = self.offered()
+        tool = tools.get(call.name)
         if tool is None:
-            known = ", ".join(self.tools)
+            known = ", ".join(tools)
             return _unrun(Failure(text=self.context.errors.calls.unknown_tool.format(tool=call.name, tools=known)))
         raw = call.parsed()
         if raw is None:
@@ -89,12 +92,12 @@ class Runner:
             arguments = tool.arguments.model_validate(raw)
         except ValidationError as error:
             return _unrun(Failure(text=self._invalid(tool, error)))
-        barred = self._barred(tool, raw, mode)
+        barred = self._guarded(tool, lambda: self._barred(tool, arguments, raw, mode))
         if barred is not None:
             return _unrun(barred)
         compared = same_key(tool.name, raw) if tool.name in self.context.dedupe.by_result else None
         started = time.monotonic()
-        outcome = self._outcome(tool, arguments, world)
+        outcome = self._guarded(tool, lambda: self._outcome(tool, arguments, world))
         return Answered(outcome=outcome, same_key=compared, ms=round((time.monotonic() - started) * 1000, 1))
 
     def _invalid(self, tool: Tool, error: ValidationError) -> str:
@@ -107,19 +110,31 @@ class Runner:
         known = ", ".join(tool.arguments.model_fields) or "none"
         return self.context.errors.calls.wrong_arguments.format(tool=tool.name, problems="; ".join(parts), known=known)
 
-    def _barred(self, tool: Tool, raw: Mapping[str, Json], mode: Mode) -> Failure | None:
+    def _barred(self, tool: Tool, arguments: Arguments, raw: Mapping[str, Json], mode: Mode) -> Failure | None:
         """Return why the call is not run; None where it may."""
-        said = self.unavailable(tool)
+        errors = self.context.errors.calls
+        verdict = permission.verdict(mode, tool.effect_of(arguments))
+        said = self._lacking(tool, meet=verdict is not Verdict.REFUSE)
+        if self.worker.stop.is_set():
+            return Failure(text=errors.interrupted, kind="interrupted")
         if said is not None:
             return Failure(text=said, kind="unavailable")
-        errors = self.context.errors.calls
-        match permission.verdict(mode, tool.effect):
+        match verdict:
             case Verdict.RUN:
                 return None
             case Verdict.REFUSE:
                 return Failure(text=errors.mode_refused.format(tool=tool.name, mode=mode), kind="refused")
             case Verdict.ASK:
                 return self._asked(tool, raw, mode)
+
+    def _lacking(self, tool: Tool, *, meet: bool) -> str | None:
+        """Return what a call is told where the tool's condition is not met, and could not be brought about."""
+        if tool.on_main and callable(tool.requires):  # a person's own code: it runs where their cells do
+            return self.worker.on_main(lambda: self.unavailable(tool))
+        said = self.unavailable(tool)
+        if said is None or not (meet and isinstance(tool.requires, Requirement)):
+            return said
+        return None if tool.requires.meet(self.worker.stop) else said
 
     def _asked(self, tool: Tool, raw: Mapping[str, Json], mode: Mode) -> Failure | None:
         """Ask the person; return why the call is not run, None where they said yes."""
@@ -139,12 +154,16 @@ class Runner:
                 return Failure(text=errors.person_said.format(tool=tool.name, words=said), kind="refused")
 
     def _outcome(self, tool: Tool, arguments: Arguments, world: World) -> Outcome:
+        if tool.on_main:
+            return self.worker.on_main(lambda: tool.run(arguments, world))
+        return tool.run(arguments, world)
+
+    def _guarded(self, tool: Tool, job: Callable[[], T]) -> T | Failure:
+        """Return what `job`, a part of running `tool`, gives; whatever it raises is a failure of the call."""
         try:
-            if tool.on_main:
-                return self.worker.on_main(lambda: tool.run(arguments, world))
-            return tool.run(arguments, world)
+            return job()
         except ToolError as error:
-            return Failure(text=error.text, kind="refused" if error.kind == "refused" else "error")
+            return Failure(text=error.text, kind=error.kind)
         except (MainInterrupted, KeyboardInterrupt):
             self.worker.stop.set()
             return Failure(text=self.context.errors.calls.interrupted, kind="interrupted")

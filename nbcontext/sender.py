@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from nbcontext import cause, request
-from nbcontext.errors import ModelError
+from nbcontext import cause, guard, request
+from nbcontext.entry import Compacted
+from nbcontext.errors import ModelError, PrefixBroken
 from nbcontext.events import ReasoningArrived, RequestEnded, TextArrived
+from nbcontext.hygiene.clean import sendable
 from nbcontext.hygiene.hashes import text_sha256
 from nbcontext.model.failures import RequestFailed
 from nbcontext.model.reply import CallPiece, Completion, Finished, ReasoningPiece, TextPiece
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
+    from nbcontext.guard import Break
     from nbcontext.log import Log
     from nbcontext.model.reply import Piece
     from nbcontext.pump import Worker
@@ -47,6 +50,9 @@ class Model(Protocol):
     def window(self, model: str, api_base: str | None) -> int | None:
         """Return the tokens of the model's window; None where that is unknown."""
 
+    def has_vision(self, model: str, api_base: str | None) -> bool:
+        """Return whether the model sees images; False where that is unknown."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent:
@@ -54,10 +60,12 @@ class Sent:
 
     request: Request
     at: datetime
-    purpose: Purpose
+    entry: int
+    """The log's last entry when it was sent."""
     prompt_tokens: int | None = None
-    """As reported; None: not reported, or not answered yet."""
-    completion_tokens: int | None = None
+    """As reported; None: not reported, or not answered."""
+    wire: Mapping[str, object] | None = None
+    """The body that litellm sent; None: unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +77,21 @@ class Answer:
     """The reply's text up to its first call."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Going:
+    """A request on its way."""
+
+    request: Request
+    purpose: Purpose
+    provider: str
+    at: datetime
+    entry: int
+    before: Sent | None
+    """The request that it goes on from; None: there was none."""
+    is_free: bool
+    """Whether it may break with the one before: a deliberate break came between (§7, §10.1)."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Sender:
     """Sends the requests of one session."""
@@ -77,15 +100,17 @@ class Sender:
     model: Model
     clock: Callable[[], datetime]
     earlier: Callable[[], Sent | None]
-    """Gives the last request of the session as it is stored, for the first one that is sent here."""
-    _last: Sent | None = field(default=None)
+    """Gives the last request of a turn as it is stored, for the first one that is sent here."""
+    is_strict: bool = False
+    """Whether a request that breaks with the one before is an error, and not only a cause (§10.5)."""
+    _before: Sent | None = field(default=None)
 
     @property
-    def last(self) -> Sent | None:
-        """The session's last request; None: there was none."""
-        if self._last is None:
-            self._last = self.earlier()
-        return self._last
+    def before(self) -> Sent | None:
+        """The last request of a turn, which the next one goes on from; None: there was none."""
+        if self._before is None:
+            self._before = self.earlier()
+        return self._before
 
     def send(
         self,
@@ -111,47 +136,68 @@ class Sender:
 
         Raises:
             RequestFailed: it failed or was stopped; usage and error are written.
+            PrefixBroken: it breaks with the request before and the session is strict.
         """
-        provider = self.model.provider_of(made.model, made.api_base)
-        now, before = self.clock(), self.last
-        number = self.log.store.begin_request(
-            self.log.session,
-            {
-                "entry": self.log.last,
-                "turn": turn,
-                "step": step,
-                "purpose": purpose,
-                "model": made.model,
-                "provider": provider,
-                "body_sha256": text_sha256(request.body(made)),
-                "shape": shape,
-                "sent_at": now.isoformat(timespec="milliseconds"),
-                "cause": "",
-            },
-        )
-        self._last = Sent(request=made, at=now, purpose=purpose)
+        going = self._going(made, purpose)
+        self._guard(going, _break(going, None))
+        number = self._begin(going, turn, step, shape)
         values: dict[str, Any] = {}
+        wire: Mapping[str, object] | None = None
         try:
             answer, finished = self._stream(made, worker, quiet=purpose == "compaction")
-            values = {"ttft_ms": finished.ttft_ms, "ms": finished.ms}
-            values |= self._reported(finished.reply, made, provider, before, now)
-            keep(answer, provider)
+            wire = finished.wire
+            values = {"ttft_ms": finished.ttft_ms, "ms": finished.ms, **self._reported(answer.reply, going, wire)}
+            keep(answer, going.provider)
+            self._guard(going, _break(going, wire))
         except RequestFailed as failure:
             partial = failure.partial or Completion()
-            values = {**values, **self._reported(partial, made, provider, before, now), "error": str(failure)}
+            values = {**values, **self._reported(partial, going, wire), "error": sendable(str(failure))}
             raise
         finally:
             self.log.store.end_request(self.log.session, number, values)
             usage = Usage(**{name: values.get(name) for name in Usage.__slots__})
-            self._last = Sent(
-                request=made,
-                at=now,
-                purpose=purpose,
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
-            )
+            if purpose in ("turn", "step"):
+                self._before = Sent(
+                    request=made, at=going.at, entry=going.entry, prompt_tokens=usage.prompt_tokens, wire=wire
+                )
             worker.emit(RequestEnded(request=number, step=step, usage=usage))
         return answer
+
+    def _going(self, made: Request, purpose: Purpose) -> _Going:
+        before = self.before
+        starts_turn = self.log.history.kind == "chat" and purpose != "step"  # a chat drops the results with the turn
+        return _Going(
+            request=made,
+            purpose=purpose,
+            provider=self.model.provider_of(made.model, made.api_base),
+            at=self.clock(),
+            entry=self.log.last,
+            before=before,
+            is_free=before is None or starts_turn or purpose == "compaction" or bool(self.log.deliberate(before.entry)),
+        )
+
+    def _begin(self, going: _Going, turn: int, step: int, shape: str | None) -> int:
+        """Write the request before it is sent; return its number."""
+        row = {
+            "entry": going.entry,
+            "turn": turn,
+            "step": step,
+            "purpose": going.purpose,
+            "model": going.request.model,
+            "provider": going.provider,
+            "body_sha256": text_sha256(request.body(going.request)),
+            "shape": shape,
+            "sent_at": going.at.isoformat(timespec="milliseconds"),
+            "cause": "",
+        }
+        return self.log.store.begin_request(self.log.session, row)
+
+    def _guard(self, going: _Going, broken: Break | None) -> None:
+        if broken is not None and self.is_strict and not going.is_free:
+            raise PrefixBroken(
+                f"The request does not go on from the one before: {broken.shown}. Nothing of this session was lost; "
+                f"set NBContext.strict to False to send it all the same."
+            )
 
     def _stream(self, made: Request, worker: Worker, *, quiet: bool) -> tuple[Answer, Finished]:
         before_calls: list[str] = []
@@ -169,23 +215,31 @@ class Sender:
                 case CallPiece():
                     has_called = True
                 case Finished():
-                    return Answer(reply=piece.reply, before_calls="".join(before_calls)), piece
+                    return Answer(reply=piece.reply.fit(), before_calls=sendable("".join(before_calls))), piece
         raise ModelError("The model's answer ended without its end. Ask again with `%llm retry`.")
 
-    def _reported(
-        self, reply: Completion, made: Request, provider: str, before: Sent | None, now: datetime
-    ) -> dict[str, Any]:
-        usage = normalise(reply.usage, provider)
+    def _reported(self, reply: Completion, going: _Going, wire: Mapping[str, object] | None) -> dict[str, Any]:
+        """Return what is written of an answer: its usage, its cost, and why the cache did not serve more."""
+        usage = normalise(reply.usage, going.provider)
+        before, broken = going.before, _break(going, wire)
+        compacted = before is not None and Compacted in self.log.deliberate(before.entry)
+        idle_s = (going.at - before.at).total_seconds() if before else None
         return {
-            "usage": None if reply.usage is None else json.dumps(reply.usage, ensure_ascii=False),
+            "usage": None if reply.usage is None else json.dumps(reply.usage),
             **{name: getattr(usage, name) for name in Usage.__slots__},
-            "cost": self.model.cost(made.model, usage),
+            "cost": self.model.cost(going.request.model, usage),
             "finish_reason": reply.finish_reason,
-            "cause": cause.cause(
-                before.request if before else None,
-                made,
-                usage,
-                idle_s=(now - before.at).total_seconds() if before else 0.0,
-                compacted=before is not None and before.purpose == "compaction",
-            ),
+            "cause": cause.cause(usage, idle_s=idle_s, broken=broken, compacted=compacted),
+            "broken": broken.shown if broken is not None and not going.is_free else None,
         }
+
+
+def _break(going: _Going, wire: Mapping[str, object] | None) -> Break | None:
+    """Return where a request does not go on from the one before, in its own form or on the wire; None: it does."""
+    before = going.before
+    if before is None:
+        return None
+    broken = guard.first_break(guard.form(before.request), guard.form(going.request))
+    if broken is not None or going.is_free or before.wire is None or wire is None:
+        return broken
+    return guard.first_break(before.wire, wire)

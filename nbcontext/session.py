@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +14,20 @@ from nbcontext.engine import Engine, Surface
 from nbcontext.entry import ModeSet, NoteKept, PersonalitySet, PlanSet, PrefixMade, TakenBack
 from nbcontext.errors import SessionError, TurnInterrupted, UsageError
 from nbcontext.log import Log
+from nbcontext.offer import Offer
 from nbcontext.model.failures import Stopped
-from nbcontext.opening import Options, Setup
+from nbcontext.opening import Setup
 from nbcontext.reply import Reply
 from nbcontext.files.root import Root
 from nbcontext.shelf import StoredResults
-from nbcontext.toolbox import toolbox
-from nbcontext.tools.own import OWN
+from nbcontext.servers.registry import Servers
+from nbcontext.settings import Options
 from nbcontext.usage import Usage
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nbcontext.entry import Mode, PlanItem
+    from nbcontext.entry import Entry, Mode, PlanItem
     from nbcontext.history import History, Kind
     from nbcontext.request import Request
     from nbcontext.store import SessionRow
@@ -35,11 +38,12 @@ if TYPE_CHECKING:
 class Session:
     """One session. Make it with `Session.new` or `Session.resume`."""
 
-    def __init__(self, row: SessionRow, log: Log, setup: Setup) -> None:
+    def __init__(self, row: SessionRow, log: Log, setup: Setup, servers: Servers) -> None:
         self.name = row.name
         self.row = row
         """What the store knows of it, as it was when the session was opened."""
         self._options = Options.loads(row.options)
+        self._turning = threading.Lock()
         context = assets.loop().context
         self._engine = Engine(
             log=log,
@@ -49,10 +53,11 @@ class Session:
             home=setup.settings.home_folder(),
             cache_folder=setup.settings.cache_folder(),
             cache_key=f"nbcontext-{row.id}-{row.made_at}",
-            tools=toolbox(OWN.values(), self._options.without),
+            options=self._options,
+            offer=Offer(context=context, kind=log.history.kind, options=self._options, servers=servers),
             surface=setup.surface,
             clock=setup.clock,
-            window=self._options.window,
+            is_strict=setup.settings.is_strict,
             given_client=setup.client,
         )
 
@@ -71,6 +76,7 @@ class Session:
         without: Collection[str] = (),
         max_steps: int | None = None,
         window: int | None = None,
+        mcp: Sequence[str] = (),
         replace: bool = False,
         setup: Setup | None = None,
     ) -> Session:
@@ -86,6 +92,7 @@ class Session:
             without: tools that it shall not have.
             max_steps: requests of one turn at most; None: as configured.
             window: tokens of the model's window, where the model is unknown.
+            mcp: MCP servers, each as `NAME=COMMAND` or `NAME=URL`; beside them it has those of the root's `.mcp.json`.
             replace: whether a session of that name is renamed to make room.
             setup: what it is opened in; None: defaults, litellm, and nobody to ask.
 
@@ -104,13 +111,15 @@ class Session:
             without=without,
             max_steps=max_steps,
             window=window,
+            mcp=mcp,
         )
         store = setup.settings.open_store()
-        row = opening.add(store, name, made, replace=replace)
-        session = cls(row, Log(store, row.id, made.kind), setup)
-        session._log.write(ModeSet(mode=made.mode))
-        session._log.write(session._engine.make_prefix(made.model, api_base, "start"))
-        return _opened(session)
+        with opening.connected(made.options, made.root, setup) as servers:
+            row = opening.add(store, name, made, replace=replace)
+            session = cls(row, Log(store, row.id, made.kind), setup, servers)
+            session._log.write(ModeSet(mode=made.mode))
+            session._log.write(session._engine.make_prefix(made.model, api_base, "start"))
+            return _opened(session)
 
     @classmethod
     def resume(
@@ -132,7 +141,8 @@ class Session:
         store = setup.settings.open_store()
         row = opening.find(store, name, read_only=read_only, take=take)
         log = Log(store, row.id, "chat" if row.kind == "chat" else "agent", read_only=read_only)
-        session = cls(row, log, setup)
+        servers = Servers() if read_only else opening.connecting(Options.loads(row.options), Path(row.root), setup)
+        session = cls(row, log, setup, servers)
         if not read_only and log.history.turn and log.history.turn.open_calls:
             session._engine.work(lambda driver: driver.answer_open_calls())
         return _opened(session)
@@ -174,11 +184,11 @@ class Session:
         Raises:
             SessionError: there is no turn.
         """
-        turn = self.history.turn
-        if turn is None:
+        turns = self.history.all_turns
+        if not turns:
             raise SessionError("There is no turn to ask again.")
         self.undo()
-        return self.ask(turn.words, max_steps=max_steps)
+        return self.ask(turns[-1].words, max_steps=max_steps)
 
     def undo(self, turns: int = 1) -> tuple[int, ...]:
         """Take the last turns back, with their reads and results; return their numbers.
@@ -191,10 +201,11 @@ class Session:
             raise SessionError(f"{turns} turns cannot be taken back: there are {len(live)}.")
         taken = tuple(turn.number for turn in live[-turns:])
         model, api_base = self._prefix.model, self._prefix.api_base
-        self._log.write(TakenBack(turns=taken))
-        if (self._prefix.model, self._prefix.api_base) != (model, api_base):
-            # The turns before a summary had another model's prefix: the session stays with the model it has.
-            self._log.write(self._engine.make_prefix(model, api_base, "model"))
+        with self._alone():
+            self._log.write(TakenBack(turns=taken))
+            if (self._prefix.model, self._prefix.api_base) != (model, api_base):
+                # The turns before a summary had another model's prefix: the session stays with the model it has.
+                self._log.write(self._engine.make_prefix(model, api_base, "model"))
         return taken
 
     def rewind(self, turn: int) -> tuple[int, ...]:
@@ -215,7 +226,7 @@ class Session:
         """Keep a note that goes with the next message."""
         if not text.strip():
             raise UsageError("The note is empty: write what the model shall be told.")
-        self._log.write(NoteKept(text=text))
+        self._write(NoteKept(text=text))
 
     def compact(self, guidance: str = "") -> None:
         """Replace the history by a summary that the model makes (§7); a failure changes nothing.
@@ -227,8 +238,14 @@ class Session:
             ModelError: there is nothing to summarise, the request failed, or the reply is no summary.
             TurnInterrupted: the person stopped it.
         """
+
+        def job(driver: TurnDriver) -> None:
+            driver.answer_open_calls()
+            driver.compactor.compact(guidance)
+
         try:
-            self._engine.work(lambda driver: driver.compactor.compact(guidance))
+            with self._alone():
+                self._engine.work(job)
         except Stopped:
             raise TurnInterrupted("Stopped. No summary was made; the session is as it was.") from None
 
@@ -259,6 +276,10 @@ class Session:
         """Its tools, in the order they are offered."""
         return tuple(self._engine.tools.values())
 
+    def unavailable(self, tool: Tool) -> str | None:
+        """Return what a call of one of its tools is answered now; None: it can be used (§10.4)."""
+        return self._engine.unavailable(tool)
+
     @property
     def surface(self) -> Surface:
         """Where it meets its person."""
@@ -277,7 +298,7 @@ class Session:
     def mode(self, mode: Mode) -> None:
         opening.check(mode, permission.MODES, "permission mode")
         if mode != self.history.mode:
-            self._log.write(ModeSet(mode=mode))
+            self._write(ModeSet(mode=mode))
 
     @property
     def personality(self) -> str:
@@ -288,7 +309,7 @@ class Session:
     def personality(self, name: str) -> None:
         personality.text(name, self._engine.home)
         if name != self.history.personality:
-            self._log.write(PersonalitySet(name=name))
+            self._write(PersonalitySet(name=name))
 
     @property
     def plan(self) -> tuple[PlanItem, ...]:
@@ -298,7 +319,7 @@ class Session:
     @plan.setter
     def plan(self, items: Sequence[PlanItem]) -> None:
         if tuple(items) != self.history.plan:
-            self._log.write(PlanSet(items=tuple(items)))
+            self._write(PlanSet(items=tuple(items)))
 
     @property
     def model(self) -> str:
@@ -312,10 +333,14 @@ class Session:
     def move(self, model: str, api_base: str | None = None) -> None:
         """Move the session to another model: the system prompt and the tool list are made anew (§10.1)."""
         if model != self._prefix.model or api_base != self._prefix.api_base:
-            self._engine.tools = toolbox(OWN.values(), self._options.without)
-            self._log.write(self._engine.make_prefix(model, api_base, "model"))
+            self._write(self._engine.make_prefix(model, api_base, "model"))
 
     # -- looking
+
+    @property
+    def log(self) -> Log:
+        """Its log and store, for the views."""
+        return self._engine.log
 
     @property
     def results(self) -> pd.DataFrame:
@@ -327,6 +352,12 @@ class Session:
     def requests(self) -> pd.DataFrame:
         """All requests of the session, one row each (interface: `s.requests`)."""
         return frames.requests(self._log.store.requests(self.row.id))
+
+    @property
+    def breaks(self) -> list[tuple[int, str]]:
+        """The requests that did not go on from the one before though they should (§10.5), and where they broke."""
+        rows = self._log.store.requests(self.row.id)
+        return [(row["request"], row["broken"]) for row in rows if row["broken"]]
 
     def recall(self, result_id: str) -> str:
         """Return a result's stored text, in full.
@@ -363,7 +394,8 @@ class Session:
         return transfer.export(self._log.store, self.row, Path(file))
 
     def close(self) -> None:
-        """Let go of the session, so that another process may open it."""
+        """Let go of the session, so that another process may open it, and of its MCP servers."""
+        self._engine.offer.servers.close()
         if not self.is_read_only:
             self._log.store.release(self.row.id)
 
@@ -380,6 +412,24 @@ class Session:
             raise SessionError("The session was never started: make a new one.")
         return made
 
+    def _write(self, entry: Entry) -> None:
+        with self._alone():
+            self._log.write(entry)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep what changes the history apart from a turn that runs: the model's own code may reach the session.
+
+        Raises:
+            SessionError: a turn runs.
+        """
+        if not self._turning.acquire(blocking=False):
+            raise SessionError("A turn of this session is running: do this when it is over.")
+        try:
+            yield
+        finally:
+            self._turning.release()
+
     def _turn(self, begin: Callable[[TurnDriver], None], max_steps: int | None) -> Reply:
         before = self._log.store.last_request(self.row.id)
         started = time.monotonic()
@@ -387,11 +437,15 @@ class Session:
         def drive(driver: TurnDriver) -> str:
             try:
                 begin(driver)
+                return driver.drive(max_steps or self._options.max_steps)
             except Stopped:
                 return "interrupted"
-            return driver.drive(max_steps or self._options.max_steps)
 
-        ending = self._engine.work(drive)
+        with self._alone():
+            try:
+                ending = self._engine.work(drive)
+            except Stopped:
+                raise TurnInterrupted("Stopped before anything was sent. Run the cell again.") from None
         if ending == "interrupted":
             raise TurnInterrupted("Stopped. What had arrived is kept; `%llm continue` goes on.")
         return self._reply(before, time.monotonic() - started, ending)
@@ -428,7 +482,11 @@ _current: Session | None = None
 
 def _opened(session: Session) -> Session:
     global _current  # noqa: PLW0603 - a ContextVar does not survive from cell to cell on ipykernel 7
+    before = _current
     _current = session
+    if before is not None:
+        # Those that both have stay; what the earlier one calls again is connected again.
+        before._engine.offer.servers.close()  # noqa: SLF001 - one session takes another's place
     return session
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbcontext.entry import Mode
@@ -19,6 +20,33 @@ MAX_STEPS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What a session was made with; it stays."""
+
+    without: tuple[str, ...] = ()
+    """Tools that it does not have."""
+    max_steps: int = MAX_STEPS
+    """Requests of one turn at most."""
+    window: int | None = None
+    """Tokens of the model's window where the person named them."""
+    mcp: tuple[str, ...] = ()
+    """MCP servers that the person named, each as `NAME=COMMAND`."""
+    only: tuple[str, ...] | None = None
+    """Of a subagent: the tools that it is narrowed to; None: it is none."""
+
+    @classmethod
+    def loads(cls, text: str) -> Options:
+        """Return the options that a row of the store holds."""
+        found: dict[str, Any] = json.loads(text)
+        lists = {name: tuple(found[name]) for name in ("without", "mcp", "only") if found.get(name) is not None}
+        return cls(**{**found, **lists})
+
+    def dumps(self) -> str:
+        """Return them as JSON."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What a person may set once for all sessions."""
 
@@ -27,6 +55,8 @@ class Settings:
     kind: Kind = "agent"
     mode: Mode = "ask"
     max_steps: int = MAX_STEPS
+    is_strict: bool = False
+    """Whether a request that breaks with the one before is an error instead of a cause (§10.5)."""
     home: Path | None = None
     """Folder of the store; None: `NBCONTEXT_HOME`, else the platform's user data folder."""
     store_url: str | None = None

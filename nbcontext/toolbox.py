@@ -1,4 +1,4 @@
-"""Which tools a session has, in their fixed order (§10.4)."""
+"""Which tools there are for a session, in their fixed order (§10.4)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nbcontext.errors import UsageError
+from nbcontext.servers.tools import PREFIX
 from nbcontext.tools import (
     apply_patch,
     bash,
+    display,
     edit,
     glob,
     grep,
@@ -19,6 +21,8 @@ from nbcontext.tools import (
     read,
     recall,
     search,
+    skill_manage,
+    task,
     write,
 )
 
@@ -29,25 +33,36 @@ _MAKERS = (
     *(read.tool, recall.tool, listing.tool, glob.tool, grep.tool, search.tool),
     *(edit.tool, multiedit.tool, apply_patch.tool, write.tool, bash.tool, python.tool),
 )
+_LATER_MAKERS = (display.tool, skill_manage.tool, task.tool)
 
 
-def toolbox(own: Iterable[Tool] = (), without: Collection[str] = ()) -> Mapping[str, Tool]:
-    """Return a session's tools by name: ours in their order, then the person's own in the order of their names.
+def ours() -> tuple[Tool, ...]:
+    """Return our own tools, in their order."""
+    return (*(make() for make in _MAKERS), *planning.tools(), *(make() for make in _LATER_MAKERS))
+
+
+def toolbox(
+    own: Iterable[Tool] = (), without: Collection[str] = (), servers: Iterable[Tool] = ()
+) -> Mapping[str, Tool]:
+    """Return tools by name: ours in their order, the person's own in the order of their names, then those of servers.
 
     Args:
         own: tools that the person registered.
         without: names of tools that the session is not to have.
+        servers: tools of MCP servers, in the order of their names.
 
     Raises:
-        UsageError: `without` names a tool that there is not, or an own tool has one of our names.
+        UsageError: `without` names a tool that there is not, or an own tool has a name that is taken.
     """
-    made = [*(make() for make in _MAKERS), *planning.tools()]
-    ours = {tool.name for tool in made}
+    made = list(ours())
+    taken = {tool.name for tool in made}
     for tool in sorted(own, key=lambda tool: tool.name):
-        if tool.name in ours:
+        if tool.name in taken or tool.name.startswith(PREFIX):
             raise UsageError(f"The tool {tool.name!r} of your own has a name that nbcontext uses; give it another.")
         made.append(tool)
+    made.extend(servers)
     known = [tool.name for tool in made]
-    if unknown := sorted(set(without) - set(known)):
+    # A server that is down may have a tool that nobody knows yet: such a name is taken as it is.
+    if unknown := sorted(name for name in set(without) - set(known) if not name.startswith(PREFIX)):
         raise UsageError(f"--without names {unknown[0]!r}, which is no tool; the tools are {', '.join(known)}.")
     return {tool.name: tool for tool in made if tool.name not in without}

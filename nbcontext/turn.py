@@ -117,8 +117,8 @@ class TurnDriver:
         Raises:
             ModelError: a request failed; what had arrived is kept.
         """
-        made_room = False
-        for _ in range(max_steps):
+        made_room, steps = False, 0
+        while steps < max_steps:
             if self.worker.stop.is_set():
                 return "interrupted"
             try:
@@ -131,6 +131,7 @@ class TurnDriver:
                 self._make_room()
                 made_room = True
                 continue
+            steps += 1
             if not reply.calls:
                 return "answered"
             self._run_calls(reply.calls)
@@ -172,7 +173,7 @@ class TurnDriver:
         return answer.reply
 
     def _keep(self, turn: Turn, reply: Completion, provider: str) -> None:
-        if not reply.text and not reply.calls:
+        if not reply.text.strip() and not reply.calls:
             why = f" (it ended with {reply.finish_reason})" if reply.finish_reason else ""
             raise RequestFailed(
                 f"The model answered with nothing{why}. `%llm continue` asks again; nothing was lost.", partial=reply

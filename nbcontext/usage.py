@@ -14,6 +14,8 @@ from typing import Final
 
 Raw = Mapping[str, object]
 
+_MOST: Final = 2**31 - 1
+"""More tokens than any request can have."""
 _EXCLUSIVE_PROVIDERS: Final = frozenset({"anthropic", "azure_ai", "bedrock", "vertex_ai"})
 """Whose reports with `input_tokens` leave out cached tokens (Anthropic's form)."""
 
@@ -197,7 +199,7 @@ def _count(raw: Raw, *keys: str) -> int | None:
             continue
         if isinstance(value, float) and math.isfinite(value) and value.is_integer():
             value = int(value)
-        return value if type(value) is int and value >= 0 else None
+        return value if type(value) is int and 0 <= value <= _MOST else None
     return None
 
 

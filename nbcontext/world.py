@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from nbcontext.entry import PlanItem
+    from nbcontext.exhibit import Exhibit
+    from nbcontext.files.root import Root
     from nbcontext.hygiene.table import DedupeTable
     from nbcontext.loop import Context
-    from nbcontext.files.root import Root
+    from nbcontext.outcome import Outcome
 
 
 class Shelf(Protocol):
@@ -45,6 +47,16 @@ class Namespace(Protocol):
         """Run `code`; whatever it raises, an interrupt too, is told in the answer and raised no further."""
 
 
+class Subagents(Protocol):
+    """The way to a subagent: a session of its own that is asked one thing (`task`)."""
+
+    def tools(self) -> tuple[str, ...]:
+        """Return the names of the tools that one can have, in their order."""
+
+    def ask(self, prompt: str, tools: Collection[str]) -> Outcome:
+        """Have a new subagent with these tools do what `prompt` says; return its final text, or how it failed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class World:
     """What one call is run in."""
@@ -66,5 +78,13 @@ class World:
     """Asks the person and returns their words; None where there is no front end to ask in."""
     namespace: Namespace | None = None
     """None where there is no notebook: `python` answers that it cannot be used."""
+    display: Callable[[Exhibit], None] | None = None
+    """Shows the person something; None where there is no front end that can."""
+    subagents: Subagents | None = None
+    """None: this is a subagent itself."""
+    sees_images: Callable[[], bool] = lambda: False
+    """Tells whether the model is shown the images of a result."""
+    tools: Collection[str] = ()
+    """Names of the session's tools."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set when the person interrupts; a long tool looks at it and ends."""

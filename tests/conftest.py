@@ -11,7 +11,10 @@ import pytest
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave the benchmarks out unless they are named: `pytest tests/bench`."""
     bench = Path(__file__).parent / "bench"
-    named = any(bench in (Path(arg.split("::")[0]).resolve(), *Path(arg.split("::")[0]).resolve().parents) for arg in config.args)
+    named = any(
+        bench in (Path(arg.split("::")[0]).resolve(), *Path(arg.split("::")[0]).resolve().parents)
+        for arg in config.args
+    )
     return True if collection_path == bench and not named else None
 
 

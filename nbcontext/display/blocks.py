@@ -13,7 +13,7 @@ from dataclasses import dataclass
 BLOCK_CHARS = 1500
 MOST_CHARS = 6000
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
 
 @dataclass(slots=True)

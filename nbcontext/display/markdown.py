@@ -5,6 +5,7 @@ markdown-it-py makes the HTML with raw HTML off, nh3 (ammonia) lets only what is
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ _TAGS = frozenset(
     "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split()  # noqa: SIM905
 )
 _ATTRIBUTES = {"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}, "td": {"style"}, "th": {"style"}}
+_DOUBTFUL = re.compile(r"<|!\[|&#|(?i:javascript|vbscript|data)\s*:")
 _SCHEMES = {"http", "https", "mailto"}
 
 
@@ -41,12 +43,10 @@ def to_html(markdown: str) -> str:
 
 
 def is_harmless(markdown: str) -> bool:
-    """Return whether a front end may render the Markdown itself: it has no image and no raw HTML to fetch by."""
+    """Return whether a front end may render the Markdown itself: nothing in it looks like HTML, an image or a script."""
     tokens = _parser().parse(visible(markdown))
-    if "<" in "".join(token.content for token in tokens if token.type == "inline"):
-        return False
-    children = (child for token in tokens for child in token.children or ())
-    return not any(child.type in ("image", "html_inline") for child in children)
+    # Another parser may take for a tag, an image or a link what ours does not: what looks like one is enough.
+    return not any(_DOUBTFUL.search(token.content) for token in tokens if token.type == "inline")
 
 
 @cache
@@ -55,7 +55,14 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _image_as_link)
+    parser.validateLink = _is_link  # type: ignore[method-assign]
     return parser
+
+
+def _is_link(url: str) -> bool:
+    """Return whether a link may be followed: it has one of our schemes, or none."""
+    scheme, colon, _ = re.split(r"[/?#]", url, maxsplit=1)[0].partition(":")
+    return not colon or scheme.lower() in _SCHEMES
 
 
 def _image_as_link(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:

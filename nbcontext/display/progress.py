@@ -12,18 +12,24 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nbcontext.display.blocks import Blocks
+from nbcontext.display.blocks import MOST_CHARS, Blocks
 from nbcontext.display.markdown import is_harmless, to_html
 from nbcontext.display.plain import visible
-from nbcontext.display.summary import call_line, result_line
+from nbcontext.display.summary import answer_line, call_line
 from nbcontext.events import CallStarted, Notice, ResultInserted, TextArrived
 
 if TYPE_CHECKING:
+    from nbcontext.call import Call
     from nbcontext.events import Event
     from nbcontext.loop import Context
 
 PAUSE_S = 0.05
 """Seconds between two updates of one block: at most twenty a second."""
+
+_GROWTH = 1.5
+
+CALLS_A_BLOCK = 20
+"""Lines of calls that one block holds."""
 
 Bundle = dict[str, str]
 
@@ -78,37 +84,33 @@ class NotebookView:
         self._handle: Handle | None = None
         self._blocks = Blocks()
         self._calls: _Calls | None = None
-        self._shown_at = 0.0
-        self._held = False
+        self._asked: dict[str, Call] = {}
+        self._waiting: list[str] = []
+        self._shown_at = -PAUSE_S
+        self._shown_chars = 0
 
     def show(self, event: Event) -> None:
         """Show an event."""
         match event:
             case TextArrived(text=text):
                 self._end_calls()
-                for block in self._blocks.feed(text):
-                    self._put(text_bundle(block))
-                    self._handle = None
-                if self._blocks.tail:
-                    self._put_soon(text_bundle, self._blocks.tail)
+                self._waiting.append(text)
+                self._show_if_due()
             case CallStarted(call=call):
-                self._end_text()
-                self._calls = self._calls or _Calls([])
-                self._calls.running = call_line(call)
-                self._put_soon(lambda calls: calls.bundle(), self._calls)
+                self._asked[call.id] = call
+                self._open_calls(running=call_line(call))
+                self._show_if_due()
             case ResultInserted(result=result):
-                self._end_text()
-                self._calls = self._calls or _Calls([])
-                self._calls.lines.append(result_line(result, self._context))
-                self._calls.running = ""
-                self._put_soon(lambda calls: calls.bundle(), self._calls)
+                calls = self._open_calls(running="")
+                calls.lines.append(answer_line(self._asked.pop(result.call_id, None), result, self._context))
+                self._show_if_due()
             case Notice(text=text):
                 self._end_text()
                 self._end_calls()
                 self._put(_note_bundle(text))
                 self._handle = None
             case _:
-                self._flush_if_due()
+                self._show_if_due()
 
     def end(self, closing: str) -> None:
         """Show what is still held back, then the closing line."""
@@ -119,37 +121,56 @@ class NotebookView:
             self._handle = None
 
     def _end_text(self) -> None:
-        if self._blocks.tail:
-            self._put(text_bundle(self._blocks.tail))
+        text = "".join((*self._take_waiting(), self._blocks.tail))
+        if text:
+            self._put(text_bundle(text))
             self._handle = None
-        self._blocks = Blocks()
+        self._blocks, self._shown_chars = Blocks(), 0
+
+    def _take_waiting(self) -> list[str]:
+        """Return the blocks that the waiting text finished."""
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        return self._blocks.feed(text)
+
+    def _open_calls(self, *, running: str) -> _Calls:
+        """Return the block of calls that still changes; a full one is left as it is, so that updates stay small."""
+        self._end_text()
+        if self._calls is not None and len(self._calls.lines) >= CALLS_A_BLOCK:
+            self._end_calls()
+        self._calls = self._calls or _Calls([])
+        self._calls.running = running
+        return self._calls
 
     def _end_calls(self) -> None:
         if self._calls is not None:
             self._put(self._calls.bundle())
             self._calls = self._handle = None
 
-    def _put_soon(self, make: Callable[[Any], Bundle], value: object) -> None:
-        """Show now, or hold back until the block may be updated again."""
-        if self._handle is None or self._clock() - self._shown_at >= PAUSE_S:
-            self._put(make(value))
-        else:
-            self._held = True
-
-    def _flush_if_due(self) -> None:
-        if self._held and self._clock() - self._shown_at >= PAUSE_S:
-            self._put(
-                text_bundle(self._blocks.tail) if self._blocks.tail else self._calls.bundle() if self._calls else {}
-            )
+    def _show_if_due(self) -> None:
+        """Show what changed, unless something was shown just now: then it is held back."""
+        if self._clock() - self._shown_at < PAUSE_S:
+            return
+        if self._calls is not None:
+            self._put(self._calls.bundle())
+            return
+        if done := self._take_waiting():
+            # What is finished is shown as one; what follows it waits for its own time.
+            self._put(text_bundle("".join(done)))
+            self._handle, self._shown_chars = None, 0
+            return
+        tail = self._blocks.tail
+        # A block that finds no end is shown ever more seldom, so that its updates do not add up to its square.
+        if len(tail) > (self._shown_chars if len(tail) < MOST_CHARS else self._shown_chars * _GROWTH):
+            self._put(text_bundle(tail))
+            self._shown_chars = len(tail)
 
     def _put(self, bundle: Bundle) -> None:
-        if not bundle:
-            return
         if self._handle is None:
             self._handle = self._display(bundle)
         else:
             self._handle.update(bundle)
-        self._shown_at, self._held = self._clock(), False
+        self._shown_at = self._clock()
 
 
 class TerminalView:
@@ -159,6 +180,7 @@ class TerminalView:
         self._context = context
         self._write = write
         self._in_text = False
+        self._asked: dict[str, Call] = {}
 
     def show(self, event: Event) -> None:
         """Show an event."""
@@ -166,8 +188,11 @@ class TerminalView:
             case TextArrived(text=text):
                 self._write(visible(text))
                 self._in_text = not text.endswith("\n")
+            case CallStarted(call=call):
+                self._asked[call.id] = call
             case ResultInserted(result=result):
-                self._line(f"  {result_line(result, self._context)}")
+                asked = self._asked.pop(result.call_id, None)
+                self._line(f"  {answer_line(asked, result, self._context)}")
             case Notice(text=text):
                 self._line(visible(text))
             case _:

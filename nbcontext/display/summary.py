@@ -23,6 +23,12 @@ def call_line(call: Call) -> str:
     return f"{clipped(call.name, 40)} {clipped(first, _CALL_CHARS)}".rstrip()
 
 
+def answer_line(call: Call | None, result: Result, context: Context) -> str:
+    """Return a call and its result as one line; None: the call is not known."""
+    asked = result.tool if call is None else call_line(call)
+    return f"{asked} → {result_line(result, context)}"
+
+
 def result_line(result: Result, context: Context) -> str:
     """Return a result as one line: its bracket, or its id and how much it has."""
     head, _, rest = result.sent.partition("\n")

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbcontext import lines
+from nbcontext.errors import ToolError
 from nbcontext.files import diff
 from nbcontext.files.encoding import Decoded, NotTextError, decode, encode, unencodable
-from nbcontext.errors import ToolError
-from nbcontext.hygiene.clean import shown_path
 from nbcontext.files.nearest import clipped, nearest, visible
-from nbcontext.outcome import Change
 from nbcontext.files.root import Located
+from nbcontext.hygiene.clean import shown_path
+from nbcontext.outcome import Change, Changes
+from nbcontext.skills import is_skill_file
 from nbcontext.world import World
 
 
@@ -135,6 +136,18 @@ def changed(located: Located, before: TextFile, text: str, data: bytes) -> Chang
         kind="unchanged" if data == before.data else "diff" if hunks else "endings",
         hunks=hunks,
     )
+
+
+def noted(changes: tuple[Change, ...], world: World) -> Changes:
+    """Return what a call answers, with a note where it wrote a skill that `skill_manage` should have (§5)."""
+    rules = world.context.skills
+    names = [
+        shown_path(change.resolved)
+        for change in changes
+        if change.kind not in ("deleted", "unchanged") and is_skill_file(change.resolved, world.root.folder, rules)
+    ]
+    noticed = "skill_manage" in world.tools
+    return Changes(files=changes, note="\n".join(rules.note.format(path=name) for name in names) if noticed else "")
 
 
 def place_shown(wanted: list[str], text: str, world: World) -> str:

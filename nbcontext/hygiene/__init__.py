@@ -52,6 +52,7 @@ def insert(
         stands_for=draft.stands_for,
         same_key=draft.same_key if draft.kind in ("full", "capped") else None,
         seen=draft.seen,
+        images=draft.images,
     )
     return Insertion(result=result, stored=stored, reports=draft.reports)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbcontext import lines
-from nbcontext.outcome import Change, Changes, Failure, NotStored, Planned, Seen, Text
+from nbcontext.outcome import Change, Changes, Failure, ImageRead, NotStored, Planned, Seen, Text
 from nbcontext.result import Kind
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 def answer(draft: Draft, around: Surroundings) -> Draft:
     """Fill in the body and kind of output, a failure or a change; leave any other draft as it is."""
     match draft.outcome:
-        case Text(text=text) | Planned(text=text):
-            return replace(draft, body=lines.without_final(text))
+        case Text() | Planned() as said:
+            images = said.images if isinstance(said, Text) else ()
+            return replace(draft, body=lines.without_final(said.text), images=images)
+        case ImageRead():
+            return _image(draft, draft.outcome)
         case Failure(text=text, kind=kind, partial=partial):
             before = lines.without_final(partial)
             body = f"{before}\n{text}" if before else text
@@ -30,6 +33,18 @@ def answer(draft: Draft, around: Surroundings) -> Draft:
             return _changes(draft, draft.outcome, around.context)
         case _:
             return draft
+
+
+def _image(draft: Draft, image: ImageRead) -> Draft:
+    return replace(
+        draft,
+        body=image.text,
+        images=image.images,
+        path=image.path,
+        resolved=image.resolved,
+        sha256=image.sha256,
+        seen=(Seen(resolved=image.resolved, sha256=image.sha256),),
+    )
 
 
 def _changes(draft: Draft, changes: Changes, context: Context) -> Draft:
@@ -49,10 +64,10 @@ def _changes(draft: Draft, changes: Changes, context: Context) -> Draft:
             resolved=change.resolved,
             sha256=change.sha256,
             inline=bool(sentence),
-            body="\n".join(filter(None, (sentence, change.hunks, changes.note))),
+            body="\n".join(filter(None, (sentence, change.hunks, lines.without_final(changes.note)))),
         )
     parts = [_part(change, context) for change in changes.files]
-    return replace(draft, kind="diff", body="\n".join(filter(None, (*parts, changes.note))))
+    return replace(draft, kind="diff", body="\n".join(filter(None, (*parts, lines.without_final(changes.note)))))
 
 
 def _part(change: Change, context: Context) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbcontext.outcome import Changes, FileRead, Recalled
+from nbcontext.outcome import Changes, FileRead, ImageRead, Recalled
 
 if TYPE_CHECKING:
     from nbcontext.hygiene.draft import Draft, Surroundings
@@ -19,6 +19,8 @@ def bracket(draft: Draft, around: Surroundings) -> Draft:
     match draft.outcome:
         case FileRead():
             made = _read(draft, own, context)
+        case ImageRead(path=path, sha256=sha256):
+            made = context.brackets.changed.format(id=own, path=path, sha=context.sha(sha256))
         case Recalled(of=of) if draft.span is not None:
             span = draft.span
             made = context.brackets.recall.format(

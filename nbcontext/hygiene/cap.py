@@ -41,7 +41,13 @@ def cap(draft: Draft, around: Surroundings) -> Draft:
     parts = (head.text, between, tail.text) if tail.lines else (head.text, between)
     kept = "\n".join((head.text, tail.text))
     capped = replace(draft, kind="capped" if draft.kind == "full" else draft.kind, body="\n".join(parts), stored=body)
-    return capped.reported("cap", kept, lines_elided=elided, chars_elided=max(len(body) - len(kept), 0))
+    return capped.reported(
+        "cap",
+        kept,
+        lines_kept=head.lines + tail.lines,
+        lines_elided=elided,
+        chars_elided=max(len(body) - len(kept), 0),
+    )
 
 
 def over(text: str, rule: Cap) -> bool:
@@ -75,13 +81,13 @@ def _head(text: str, rule: Cap) -> tuple[_End, int]:
 
 def _tail(text: str, begin: int, rule: Cap) -> _End:
     """Return the tail of what `text` has from `begin` on."""
-    stop = len(text)
-    end, taken, used = stop, 0, 0
-    while taken < rule.tail_lines and begin < end:
+    stop = end = last = len(lines.without_final(text))
+    taken = used = 0
+    while taken < rule.tail_lines and begin <= end and begin < len(text):
         start = text.rfind("\n", begin, end) + 1 or begin
         size = _line_end(text, start) - start
         used += size + (1 if taken else 0)
         if used > rule.tail_chars:
             break
         taken, stop, end = taken + 1, start, start - 1
-    return _End(text=text[stop:], lines=taken)
+    return _End(text=text[stop:last], lines=taken)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbcontext.outcome import Changes, Failure, FileRead, NotStored, Planned, Recalled, Text
+from nbcontext.outcome import Changes, Failure, FileRead, ImageRead, NotStored, Planned, Recalled, Text
 
 if TYPE_CHECKING:
     from nbcontext.hygiene.draft import Draft, Surroundings
@@ -54,7 +54,7 @@ def clean(draft: Draft, around: Surroundings) -> Draft:
 
 def _cleaned(outcome: Outcome, text: _Clean) -> Outcome:
     match outcome:
-        case FileRead():
+        case FileRead() | ImageRead():
             return replace(outcome, path=text(shown_path(outcome.path)), text=text(outcome.text))
         case Recalled():
             return replace(outcome, lines=(text(line) for line in outcome.lines))

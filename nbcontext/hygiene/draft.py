@@ -50,6 +50,7 @@ class Draft:
     span: Span | None = None
     stands_for: int | None = None
     seen: tuple[Seen, ...] = ()
+    images: tuple[str, ...] = ()
     reports: tuple[Report, ...] = ()
 
     @property
@@ -59,12 +60,14 @@ class Draft:
             return self.bracket
         return f"{self.bracket}{' ' if self.inline else chr(10)}{self.body}"
 
-    def reported(self, step: str, kept: str, *, lines_elided: int = 0, chars_elided: int = 0) -> Draft:
-        """Return the draft with what `step` did on record; `kept` is the text that it kept."""
+    def reported(
+        self, step: str, kept: str, *, lines_kept: int | None = None, lines_elided: int = 0, chars_elided: int = 0
+    ) -> Draft:
+        """Return the draft with what `step` did on record; `kept` is the text that it kept, `lines_kept` its lines."""
         report = Report(
             step=step,
             kind=self.kind,
-            lines_kept=lines.count(kept),
+            lines_kept=lines.count(kept) if lines_kept is None else lines_kept,
             lines_elided=lines_elided,
             chars_kept=lines.length(kept),
             chars_elided=chars_elided,

@@ -23,6 +23,13 @@ class ReadEntry:
     first: int
     last: int
 
+    def covers(self, first: int, last: int) -> bool:
+        """Return whether the lines lie wholly inside this read's.
+
+        An older read inside a newer one's lines can never be the newest that qualifies: the table drops it.
+        """
+        return self.first <= first and last <= self.last
+
 
 @dataclass(frozen=True, slots=True)
 class DedupeTable:
@@ -38,33 +45,34 @@ class DedupeTable:
     @classmethod
     def of(cls, results: Iterable[Result]) -> DedupeTable:
         """Return the table of the results that a request carries, oldest first."""
-        table = cls()
-        for result in results:
-            table = table.add(result)
-        return table
+        return EMPTY.extended(results)
 
     def add(self, result: Result) -> DedupeTable:
         """Return the table with one more result, the newest."""
-        reads, answers, seen = self._reads, self._answers, self._seen
-        if result.is_full_read:
-            assert result.resolved and result.sha256 and result.span  # noqa: S101, PT018 - a full read has all
-            entry = ReadEntry(result.number, result.span.first, result.span.last)
-            key = (result.resolved, result.sha256)
-            # An older read inside a newer one's lines can never be the newest that qualifies: drop it.
-            older = (e for e in reads.get(key, ()) if not (entry.first <= e.first and e.last <= entry.last))
-            reads = reads.insert(key, (entry, *older))
-        if result.same_key is not None and result.kind in ("full", "capped"):
-            answers = answers.insert((result.same_key, result.stored_sha256), result.number)
-        for state in result.seen:
-            seen = seen.insert(state.resolved, state.sha256)
-        return DedupeTable(reads, answers, seen)
+        return self.extended((result,))
+
+    def extended(self, results: Iterable[Result]) -> DedupeTable:
+        """Return the table with more results, oldest first."""
+        reads: dict[tuple[str, str], tuple[ReadEntry, ...]] = {}
+        answers: dict[tuple[str, str], int] = {}
+        seen: dict[str, str | None] = {}
+        for result in results:
+            if result.is_full_read:
+                assert result.resolved and result.sha256 and result.span  # noqa: S101, PT018 - a full read has all
+                entry = ReadEntry(result.number, result.span.first, result.span.last)
+                key = (result.resolved, result.sha256)
+                older = reads.get(key) or self._reads.get(key, ())
+                reads[key] = (entry, *(read for read in older if not entry.covers(read.first, read.last)))
+            if result.same_key is not None and result.kind in ("full", "capped"):
+                answers[result.same_key, result.stored_sha256] = result.number
+            for state in result.seen:
+                seen[state.resolved] = state.sha256
+        return DedupeTable(self._reads.update(reads), self._answers.update(answers), self._seen.update(seen))
 
     def read_covering(self, resolved: str, sha256: str, span: Span) -> ReadEntry | None:
         """Return the newest full read of this file and content that shows all lines of `span` (§2)."""
-        for entry in self._reads.get((resolved, sha256), ()):
-            if entry.first <= span.first and span.last <= entry.last:
-                return entry
-        return None
+        entries = self._reads.get((resolved, sha256), ())
+        return next((entry for entry in entries if entry.covers(span.first, span.last)), None)
 
     def same_answer(self, same_key: str, sha256: str) -> int | None:
         """Return the newest result of this call with this full text (§6)."""

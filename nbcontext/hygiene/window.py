@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbcontext import lines
+from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Failure, FileRead, Recalled, Seen
 from nbcontext.result import Span
 
@@ -29,9 +30,10 @@ def window(draft: Draft, around: Surroundings) -> Draft:
 def _read(draft: Draft, read: FileRead, context: Context) -> Draft:
     total = lines.count(read.text)
     if total and read.offset > total:
-        said = context.errors.window.offset_past_end.format(path=read.resolved, total=total, offset=read.offset)
+        path = shown_path(read.resolved)
+        said = context.errors.window.offset_past_end.format(path=path, total=total, offset=read.offset)
         return replace(draft, outcome=Failure(text=said))
-    shown, cut = _take(
+    shown, whole = _take(
         lines.iterate(read.text, read.offset),
         read.limit,
         context,
@@ -40,10 +42,11 @@ def _read(draft: Draft, read: FileRead, context: Context) -> Draft:
     return replace(
         draft,
         body="\n".join(shown),
+        stored=whole,
         path=read.path,
         resolved=read.resolved,
         sha256=read.sha256,
-        span=Span(first=read.offset, last=read.offset + len(shown) - 1, total=total, cut=cut) if total else None,
+        span=_span(read.offset, shown, total, cut=whole is not None) if total else None,
         seen=(Seen(resolved=read.resolved, sha256=read.sha256),),
     ).reported("window", "\n".join(shown), lines_elided=total - len(shown))
 
@@ -62,13 +65,18 @@ def _recall(draft: Draft, recall: Recalled, context: Context) -> Draft:
             id=of, line=recall.offset, total=len(first), column=recall.column
         )
         return replace(draft, outcome=Failure(text=said))
-    shown, cut = _take(_chain(first[recall.column - 1 :], source), recall.limit, context, lambda _, line: line)
+    shown, whole = _take(_chain(first[recall.column - 1 :], source), recall.limit, context, lambda _, line: line)
     return replace(
         draft,
         kind="recall",
         body="\n".join(shown),
-        span=Span(first=recall.offset, last=recall.offset + len(shown) - 1, total=recall.total, cut=cut),
+        stored=whole,
+        span=_span(recall.offset, shown, recall.total, cut=whole is not None),
     ).reported("window", "\n".join(shown), lines_elided=recall.total - len(shown))
+
+
+def _span(first: int, shown: list[str], total: int, *, cut: bool) -> Span:
+    return Span(first=first, last=first + len(shown) - 1, total=total, cut=cut)
 
 
 def _chain(first: str, rest: Iterable[str]) -> Iterable[str]:
@@ -78,10 +86,11 @@ def _chain(first: str, rest: Iterable[str]) -> Iterable[str]:
 
 def _take(
     source: Iterable[str], limit: int | None, context: Context, show: Callable[[int, str], str]
-) -> tuple[list[str], bool]:
-    """Return the lines that fit the window, as shown, and whether the only one was cut.
+) -> tuple[list[str], str | None]:
+    """Return the lines that fit the window, as shown, and where the only one was cut, the whole of it; else None.
 
-    What counts is the text as inserted: line numbers and one terminator between two lines (decision 5).
+    What counts is the text as inserted: line numbers and one terminator between two lines (decision 5). A cut line is
+    stored whole, so that `recall` with `column` can go on in it (decisions 7 and 7a).
     """
     most, room = context.window.max_lines, context.window.max_chars
     most = most if limit is None else min(limit, most)
@@ -94,6 +103,6 @@ def _take(
         if room < 0:
             if shown:
                 break
-            return [text[: context.window.max_chars] + context.cut], True
+            return [text[: context.window.max_chars] + context.cut], text
         shown.append(text)
-    return shown, False
+    return shown, None

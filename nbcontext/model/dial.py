@@ -45,6 +45,17 @@ def window(model: str, api_base: str | None = None) -> int | None:
     return found if isinstance(found, int) and found > 0 else None
 
 
+def has_vision(model: str, api_base: str | None = None) -> bool:
+    """Return whether `model` sees images, by litellm's map; False: it does not, or it is not known there.
+
+    Behind a base of one's own a provider's own protocol tells what serves the model, an OpenAI-compatible one does not.
+    """
+    if api_base is not None and provider_of(model, api_base) == "openai":
+        return False
+    info = _info(model)
+    return bool(info and info.get("supports_vision"))
+
+
 def cost(model: str, usage: Usage) -> float | None:
     """Return what a request cost in US dollars by litellm's price list; None: a price or a count is not known.
 

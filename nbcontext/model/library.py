@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from nbcontext.errors import ModelError
+from nbcontext.model.failures import Stopped
 
 _DEFAULTS: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else the import fetches a price list
@@ -66,15 +67,21 @@ def warm() -> None:
     _start()
 
 
-def load() -> Any:
+def load(stop: threading.Event | None = None) -> Any:
     """Return litellm, imported.
+
+    Args:
+        stop: ends the wait for it; the import itself goes on.
 
     Raises:
         ModelError: it cannot be imported.
+        Stopped: `stop` was set.
     """
     thread = _start()
     while thread.is_alive():
         thread.join(_WAIT_S)  # in steps, so that an interrupt is heard: it leaves the import alone
+        if stop is not None and stop.is_set():
+            raise Stopped("Stopped while litellm was being imported.")
     if thread.module is None:
         raise ModelError(
             f"litellm cannot be imported ({thread.error}). Install it with `pip install litellm`, restart the kernel."

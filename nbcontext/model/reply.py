@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nbcontext.call import Call, Json
+from nbcontext.hygiene.clean import sendable
+
+_UNFIT = re.compile(r"\\u(?:0000|d[89a-f])")
+"""What may be the JSON escape of a NUL or of half a surrogate pair."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,9 +36,29 @@ class Completion:
     complete: bool = False
     """Whether the provider said that the reply is at its end."""
 
+    def fit(self) -> Completion:
+        """Return the reply with nothing in its texts that no message may carry (decision 5)."""
+        if not _UNFIT.search(json.dumps([self.message(), self.finish_reason])):
+            return self
+        return replace(
+            self,
+            text=sendable(self.text),
+            calls=tuple(replace(call, id=sendable(call.id), name=sendable(call.name)) for call in self.calls),
+            extras={key: _fit(value) for key, value in self.extras.items()},
+            call_extras={
+                sendable(name): {key: _fit(value) for key, value in extras.items()}
+                for name, extras in self.call_extras.items()
+            },
+            finish_reason=None if self.finish_reason is None else sendable(self.finish_reason),
+        )
+
     def message(self) -> dict[str, Json]:
         """Return the assistant's message, in the neutral form, that puts this reply into the history."""
-        message: dict[str, Json] = {"role": "assistant", "content": self.text or None, **self.extras}
+        message: dict[str, Json] = {
+            "role": "assistant",
+            "content": self.text if self.text.strip() else None,
+            **self.extras,
+        }
         if self.calls:
             message["tool_calls"] = [
                 {
@@ -44,6 +70,14 @@ class Completion:
                 for call in self.calls
             ]
         return message
+
+
+def _fit(value: Json) -> Json:
+    if isinstance(value, str):
+        return sendable(value)
+    if isinstance(value, dict):
+        return {key: _fit(inner) for key, inner in value.items()}
+    return [_fit(inner) for inner in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +112,8 @@ class Finished:
     """Milliseconds from sending the request to its end, earlier tries left out."""
     tries: int = 1
     """HTTP requests made."""
+    wire: Mapping[str, object] | None = None
+    """The body that was sent; None: unknown."""
 
 
 Piece = TextPiece | ReasoningPiece | CallPiece | Finished

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 import queue
 import random
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any, Final
 
@@ -17,7 +19,7 @@ from nbcontext.model import replay
 from nbcontext.model.assembly import Assembly
 from nbcontext.model.chunks import Chunk, plain
 from nbcontext.model.diagnosis import diagnosed, ended_early
-from nbcontext.model.dial import REPLAY, cost, provider_of, takes_cache_key, window
+from nbcontext.model.dial import REPLAY, cost, has_vision, provider_of, takes_cache_key, window
 from nbcontext.model.failures import RequestFailed, Stopped
 from nbcontext.model.library import load
 from nbcontext.model.reader import Reader
@@ -72,13 +74,18 @@ class LiteLLM:
         """Return the tokens of the model's window; None where that is unknown."""
         return window(model, api_base)
 
+    def has_vision(self, model: str, api_base: str | None) -> bool:
+        """Return whether the model sees images; False where that is unknown."""
+        return has_vision(model, api_base)
+
     def cost(self, model: str, usage: Usage) -> float | None:
         """Return what a request cost in US dollars; None where that is unknown."""
         return cost(model, usage)
 
     def _once(self, request: Request, stop: threading.Event, tries: int) -> Iterator[Piece]:
         assembly = Assembly(call_ids(request.messages))
-        reader = Reader(lambda left: _chunks(request, self._loop, left))
+        wire = _Wire()
+        reader = Reader(lambda left: _chunks(request, self._loop, left, wire))
         started, first = time.monotonic(), None
         reader.start()
         try:
@@ -98,7 +105,9 @@ class LiteLLM:
         if not reply.complete:
             raise ended_early(request, reply, self._loop)
         ttft_ms = None if first is None else round((first - started) * 1000)
-        yield Finished(reply=reply, ttft_ms=ttft_ms, ms=round((time.monotonic() - started) * 1000), tries=tries)
+        yield Finished(
+            reply=reply, ttft_ms=ttft_ms, ms=round((time.monotonic() - started) * 1000), tries=tries, wire=wire.body
+        )
 
 
 def arguments(request: Request, loop: Loop, provider: str) -> dict[str, Any]:
@@ -136,7 +145,23 @@ def arguments(request: Request, loop: Loop, provider: str) -> dict[str, Any]:
     return sent
 
 
-def _chunks(request: Request, loop: Loop, left: threading.Event) -> Generator[Chunk]:
+class _Wire:
+    """Takes note of the body that litellm puts on the wire, from what it tells its logger."""
+
+    def __init__(self) -> None:
+        self.body: Mapping[str, object] | None = None
+
+    def note(self, details: Mapping[str, Any]) -> None:
+        """Keep the body of the first thing that is logged of a request (litellm: `logger_fn`)."""
+        if self.body is not None:
+            return
+        body = (details.get("additional_args") or {}).get("complete_input_dict")
+        with suppress(ValueError):
+            body = json.loads(body) if isinstance(body, str | bytes) else body
+        self.body = copy.deepcopy(body) if isinstance(body, dict) else None
+
+
+def _chunks(request: Request, loop: Loop, left: threading.Event, wire: _Wire) -> Generator[Chunk]:
     """Send `request` and yield what comes; runs in the reader's thread."""
     litellm = load()
     provider = provider_of(request.model, request.api_base)
@@ -145,7 +170,7 @@ def _chunks(request: Request, loop: Loop, left: threading.Event) -> Generator[Ch
     sent = arguments(request, loop, provider)
     if left.is_set():
         return
-    with closing(litellm.completion(**sent)) as stream:
+    with closing(litellm.completion(**sent, logger_fn=wire.note)) as stream:
         yield from plain(stream)
 
 

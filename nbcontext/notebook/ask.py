@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from nbcontext.notebook import expansion, reports
@@ -54,7 +55,7 @@ def ask_cell(
     body = cell.removesuffix("\n")
     if not body.strip():
         raise UsageError("The cell is empty: write your message below %%llm.")
-    if given.to is not None and not given.to.isidentifier():
+    if given.to is not None and (not given.to.isidentifier() or iskeyword(given.to)):
         raise UsageError(f"--to takes a variable's name; {given.to!r} is none.")
     message = expansion.expanded(body, evaluate)
     session = _session(desk, given)
@@ -83,8 +84,9 @@ def _session(desk: Desk, given: Namespace) -> Session:
 def _kept(desk: Desk, session: Session, message: str) -> str | None:
     """Show the stored answer of the turn after the last one shown, where it was asked with this very message."""
     last = desk.last_shown.get(session.name, 0)
-    turn = next((turn for turn in session.history.turns if turn.number > last), None)
-    if turn is None or turn.words != message or not turn.is_answered or turn.is_stopped:
+    whole = (turn for turn in session.history.all_turns if turn.number > last and not turn.is_stopped)
+    turn = next(whole, None)
+    if turn is None or turn.words != message:
         return None
     desk.last_shown[session.name] = turn.number
     bundle = text_bundle(turn.reply_text)

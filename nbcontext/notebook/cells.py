@@ -10,8 +10,8 @@ import io
 import re
 import tokenize
 
-_CELL = re.compile(r"%%llm(?![\w])[ \t]*(?P<line>[^\n]*)\n?", re.ASCII)
-_LINE = re.compile(r"(?P<indent>[ \t]*)%llm(?![\w])[ \t]*(?P<line>[^\n]*)", re.ASCII)
+_CELL = re.compile(r"%%llm(?!\S)[ \t]*(?P<line>[^\n]*)\n?")
+_LINE = re.compile(r"(?P<indent>[ \t]*)%llm(?!\S)[ \t]*(?P<line>[^\n]*)")
 
 
 def take_llm(lines: list[str]) -> list[str]:
@@ -24,6 +24,11 @@ def take_llm(lines: list[str]) -> list[str]:
     if "%llm" not in cell or cell.startswith("%%", start):
         return lines
     return _line_magics(cell).splitlines(keepends=True)
+
+
+# A terminal asks its transformers whether a cell is complete, but not those that say they have side effects: so it still
+# waits for the blank line that ends a cell.
+take_llm.has_side_effects = True  # type: ignore[attr-defined]
 
 
 def _first_code(cell: str) -> int:

@@ -73,6 +73,9 @@ def _declare_new(parser: Options) -> None:
     parser.add_argument("--without", metavar="TOOL,…", default="", help="tools that the session shall not have")
     parser.add_argument("--max-steps", metavar="N", type=whole, help="requests of one turn at most")
     parser.add_argument("--window", metavar="N", type=whole, help="tokens of the model's window, where it is unknown")
+    parser.add_argument(
+        "--mcp", metavar="NAME=COMMAND", action="append", default=[], help="an MCP server: its command, or its URL"
+    )
     parser.add_argument("--replace", action="store_true", help="rename a session that has the name")
 
 
@@ -87,11 +90,14 @@ def _new(desk: Desk, given: Namespace) -> Shown:
         without=[name.strip() for name in given.without.split(",") if name.strip()],
         max_steps=_positive(given.max_steps, "--max-steps"),
         window=_positive(given.window, "--window"),
+        mcp=given.mcp,
         replace=given.replace,
         setup=desk.setup(),
     )
     desk.last_shown.pop(made.name, None)
-    return Shown.line(f"New session {made.name} with {made.model} in {made.root} ({made.kind}, mode {made.mode}).")
+    return Shown.line(
+        f"New session {made.name} with {made.model} in {_near(made.root)} ({made.kind}, mode {made.mode})."
+    )
 
 
 def _declare_resume(parser: Options) -> None:
@@ -102,6 +108,7 @@ def _declare_resume(parser: Options) -> None:
 
 def _resume(desk: Desk, given: Namespace) -> Shown:
     made = Session.resume(given.name, read_only=given.read_only, take=given.take, setup=desk.setup())
+    desk.last_shown.pop(made.name, None)
     state = ", read-only" if made.is_read_only else ""
     turns = len(made.history.turns)
     return Shown.line(f"Session {made.name} with {made.model}: {turns} turns, mode {made.mode}{state}.")
@@ -262,7 +269,7 @@ def _declare_file(parser: Options) -> None:
 
 
 def _export(desk: Desk, given: Namespace) -> Shown:
-    lines = desk.session().export(given.file)
+    lines = desk.session().export(Path(given.file).expanduser())
     return Shown.line(f"Session {desk.session().name} is in {given.file}: {lines:,} lines.")
 
 
@@ -274,7 +281,7 @@ def _declare_import(parser: Options) -> None:
 def _import(desk: Desk, given: Namespace) -> Shown:
     from nbcontext.store import transfer
 
-    name = transfer.import_(desk.settings().open_store(), Path(given.file), given.name)
+    name = transfer.import_(desk.settings().open_store(), Path(given.file).expanduser(), given.name)
     return Shown.line(f"Imported as {name}: `%llm resume {name}` opens it.")
 
 
@@ -327,6 +334,12 @@ def command(name: str) -> Command:
         if each.name == name:
             return each
     raise UsageError(f"There is no command {name!r}; `%llm help` lists them: {', '.join(c.name for c in COMMANDS)}.")
+
+
+def _near(folder: Path) -> str:
+    """Return a folder relative to the working folder where it lies in it, so that a saved notebook can travel."""
+    here = Path.cwd().resolve()
+    return folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
 
 
 def _positive(value: int | None, what: str) -> int | None:

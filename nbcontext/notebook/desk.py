@@ -12,12 +12,15 @@ from nbcontext.display.progress import QuietView
 from nbcontext.display.summary import closing_line
 from nbcontext.errors import NbcontextError
 from nbcontext.engine import Surface
+from nbcontext.events import Notice
 from nbcontext.opening import Setup
 from nbcontext.session import Session
 from nbcontext.settings import Settings
 
 if TYPE_CHECKING:
     from nbcontext.display.progress import View
+    from nbcontext.events import Event
+    from nbcontext.exhibit import Exhibit
     from nbcontext.reply import Reply
     from nbcontext.world import Namespace
 
@@ -48,12 +51,14 @@ class Desk:
     ask: Callable[[str], str | None] = lambda _: None
     """Asks the person and returns their words; None where there is no front end to ask in."""
     namespace: Namespace | None = None
+    display: Callable[[Exhibit], None] | None = None
+    """Shows the person something at the model's wish; None: nothing here can."""
     last_shown: dict[str, int] = field(default_factory=dict)
     """Session name to the turn last shown or sent in this kernel (`--keep`)."""
 
     def setup(self) -> Setup:
         """Return what a session is opened in here."""
-        return Setup(settings=self.settings(), surface=Surface(ask=self.ask, namespace=self.namespace))
+        return Setup(settings=self.settings(), surface=self._surface(self._tell))
 
     def session(self) -> Session:
         """Return the open session.
@@ -82,7 +87,7 @@ class Desk:
         """Run something with the open session that takes time, and show what happens."""
         session = self.session()
         view = self.view()
-        before, session.surface = session.surface, self._surface(view)
+        before, session.surface = session.surface, self._surface(view.show)
         try:
             job(session)
         finally:
@@ -93,7 +98,7 @@ class Desk:
         """Run a turn of the open session and show it as it comes."""
         session = self.session()
         view = QuietView() if quiet else self.view()
-        before, session.surface = session.surface, Surface(show=view.show, ask=self.ask, namespace=self.namespace)
+        before, session.surface = session.surface, self._surface(view.show)
         try:
             reply = turn()
         except NbcontextError as error:
@@ -105,5 +110,10 @@ class Desk:
         self.last_shown[session.name] = reply.turn
         return reply
 
-    def _surface(self, view: View) -> Surface:
-        return Surface(show=view.show, ask=self.ask, namespace=self.namespace)
+    def _surface(self, show: Callable[[Event], None]) -> Surface:
+        return Surface(show=show, ask=self.ask, namespace=self.namespace, display=self.display)
+
+    def _tell(self, event: Event) -> None:
+        """Show what is said to the person outside of a turn."""
+        if isinstance(event, Notice):
+            self.present(Shown.line(event.text))

@@ -15,7 +15,7 @@ ROWS = 60
 COLUMNS = 20
 
 _SIGIL = re.compile(r"(\$\$?)`([^`\n]+)`")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def expanded(body: str, evaluate: Callable[[str], object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
-from traitlets import Enum, Integer, Unicode
+from traitlets import Bool, Enum, Integer, Unicode
 from traitlets.config import Configurable
 
 from nbcontext.notebook.cells import take_llm
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nbcontext.notebook.desk import Desk, Shown
     from nbcontext.display.progress import Bundle, View
     from nbcontext.entry import Mode
+    from nbcontext.exhibit import Exhibit
     from nbcontext.history import Kind
     from nbcontext.settings import Settings
 
@@ -28,6 +29,7 @@ class NBContext(Configurable):
     kind = Enum(("agent", "chat"), "agent", help="the kind of new sessions").tag(config=True)
     mode = Enum(("plan", "ask", "edit", "auto"), "ask", help="the permission mode of new sessions").tag(config=True)
     max_steps = Integer(100, min=1, help="requests of one turn at most").tag(config=True)
+    strict = Bool(False, help="whether a request that breaks with the one before is an error").tag(config=True)  # noqa: FBT003
     home = Unicode("", help="folder of the store; else NBCONTEXT_HOME, else the user's data folder").tag(config=True)
     store = Unicode("", help="a SQLAlchemy URL; else NBCONTEXT_STORE, else SQLite in the home folder").tag(config=True)
     display = Enum(("auto", "widget", "html", "text"), "auto", help="the form of what is shown").tag(config=True)
@@ -43,6 +45,7 @@ class NBContext(Configurable):
             kind=cast("Kind", self.kind),
             mode=cast("Mode", self.mode),
             max_steps=self.max_steps,
+            is_strict=self.strict,
             home=Path(self.home).expanduser() if self.home else None,
             store_url=self.store or None,
         )
@@ -71,6 +74,7 @@ class LLMMagics(Magics):
                 present=self._present,
                 ask=_ask,
                 namespace=NotebookNamespace(self._shell),
+                display=self._exhibit,
             )
         return self._made
 
@@ -89,7 +93,8 @@ class LLMMagics(Magics):
         from nbcontext.notebook import reports
         from nbcontext.notebook.commands import command
 
-        name, _, rest = line.strip().partition(" ")
+        name, *others = line.split(None, 1)[:2] or [""]
+        rest = others[0] if others else ""
         if not name or name.startswith("#"):
             self._present(reports.status(self.desk.session()))
             return
@@ -114,7 +119,9 @@ class LLMMagics(Magics):
 
     def _is_notebook(self) -> bool:
         if self._config.display == "auto":
-            return type(self._shell).__name__ != "TerminalInteractiveShell"
+            kinds = {kind.__name__ for kind in type(self._shell).__mro__}
+            prints = type(self._shell.display_pub).__name__ == "DisplayPublisher"
+            return not prints and "TerminalInteractiveShell" not in kinds
         return self._config.display != "text"
 
     def _view(self) -> View:
@@ -125,6 +132,15 @@ class LLMMagics(Magics):
         if self._is_notebook():
             return NotebookView(context, _display)
         return TerminalView(context, _write)
+
+    def _exhibit(self, exhibit: Exhibit) -> None:
+        from nbcontext.display.exhibits import bundle
+
+        made = bundle(exhibit)
+        if self._is_notebook():
+            _display(made)
+        else:
+            _write(f"{made['text/plain']}\n")
 
     def _present(self, shown: Shown) -> None:
         if self._is_notebook():
@@ -186,10 +202,11 @@ def unload(shell: InteractiveShell) -> None:
     found = _loaded.pop(id(shell), None)
     if found is None:
         return
-    _, config = found
-    shell.configurables.remove(config)  # type: ignore[arg-type]
+    for configurable in found:
+        shell.configurables.remove(configurable)  # type: ignore[arg-type]
     for kind in ("cell", "line"):
         shell.magics_manager.magics[kind].pop("llm", None)
+    shell.magics_manager.registry.pop(LLMMagics.__name__, None)
     shell.input_transformers_cleanup.remove(take_llm)
     for key in ("%llm", "%%llm"):
         shell.strdispatchers["complete_command"].strs.pop(key, None)

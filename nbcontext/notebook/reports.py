@@ -49,7 +49,7 @@ def status(session: Session) -> Shown:
         ("model", session.model),
         ("root", str(session.root)),
         ("mode", session.mode),
-        ("turns", str(len(session.history.turns))),
+        ("turns", str(len(session.history.all_turns))),
         ("results", number(session.history.last_number)),
         ("requests", number(len(sent))),
         ("input tokens", number(prompt)),
@@ -57,6 +57,9 @@ def status(session: Session) -> Shown:
         ("output tokens", number(_total(sent, "completion_tokens"))),
         ("cost", money(_total(sent, "cost"))),
     ]
+    breaks = session.breaks
+    if breaks:
+        rows.append(("prefix broken", "; ".join(f"request {number}: {where}" for number, where in breaks[-3:])))
     return table(("", ""), rows)
 
 
@@ -140,9 +143,12 @@ def request(session: Session, wanted: int) -> Shown:
 
 
 def tools(session: Session) -> Shown:
-    """Return the session's tools."""
-    rows = [(tool.name, tool.effect.value, tool.description.split("\n", 1)[0]) for tool in session.tools]
-    return table(("tool", "effect", "what it does"), rows)
+    """Return the session's tools, and which can be used now."""
+    rows = [
+        (tool.name, tool.effect.value, session.unavailable(tool) or "yes", visible(tool.description.split("\n", 1)[0]))
+        for tool in session.tools
+    ]
+    return table(("tool", "effect", "now", "what it does"), rows)
 
 
 def _total(frame: pd.DataFrame, column: str) -> int | float | None:

@@ -5,9 +5,11 @@ The log of a session only grows. A write is one transaction, and is taken only f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from nbcontext.result import Insertion, Result
 from nbcontext.store import codec, database, holder, texts
 from nbcontext.store.schema import ENTRIES, REQUESTS, RESULTS, SESSIONS
 
+_MOST = 2**31 - 1
+"""The largest number that a column holds in every database."""
 _RESULT = select(*(RESULTS.c[field] for field in codec.RESULT_FIELDS))
 
 
@@ -44,7 +48,6 @@ class Logged:
     """One entry of a session's log, as it was written."""
 
     number: int
-    at: str
     entry: Entry
 
 
@@ -80,7 +83,7 @@ class Store:
         row = {
             "name": name,
             "kind": kind,
-            "root": root,
+            "root": codec.path_column(root),
             "made_at": now,
             "used_at": now,
             "options": options,
@@ -88,7 +91,7 @@ class Store:
             "holder": holder.this_process().dumps(),
         }
         try:
-            with self._engine.begin() as connection:
+            with database.writing(self._engine) as connection:
                 connection.execute(insert(SESSIONS), row)
         except IntegrityError:
             raise SessionError(
@@ -107,17 +110,17 @@ class Store:
             row = connection.execute(select(SESSIONS).where(SESSIONS.c.name == name)).first()
         if row is None:
             raise SessionError(f"There is no session named {name!r}; `%llm sessions` lists them.")
-        return SessionRow(**row._asdict())
+        return _session(row)
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions, the last used first."""
         with self._reading.connect() as connection:
             rows = connection.execute(select(SESSIONS).order_by(SESSIONS.c.used_at.desc(), SESSIONS.c.id.desc()))
-            return [SessionRow(**row._asdict()) for row in rows]
+            return [_session(row) for row in rows]
 
     def rename(self, session: int, name: str) -> None:
         """Give a session another name; nothing else of it changes."""
-        with self._engine.begin() as connection:
+        with database.writing(self._engine) as connection:
             connection.execute(update(SESSIONS).where(SESSIONS.c.id == session).values(name=name))
 
     def hold(self, session: int, *, take: bool = False) -> holder.Holder | None:
@@ -127,8 +130,8 @@ class Store:
             session: its number.
             take: whether to take it from a process that still runs; that one's next write fails.
         """
-        with self._engine.begin() as connection:
-            query = select(SESSIONS.c.holder).where(SESSIONS.c.id == session)
+        with database.writing(self._engine) as connection:
+            query = select(SESSIONS.c.holder).where(SESSIONS.c.id == session).with_for_update()
             other = holder.parse(connection.execute(query).scalar_one())
             mine = holder.this_process()
             if other is not None and other != mine and other.is_alive() and not take:
@@ -139,24 +142,30 @@ class Store:
     def release(self, session: int) -> None:
         """Let go of a session that this process holds."""
         mine = holder.this_process().dumps()
-        with self._engine.begin() as connection:
+        with database.writing(self._engine) as connection:
             connection.execute(
                 update(SESSIONS).where(SESSIONS.c.id == session, SESSIONS.c.holder == mine).values(holder=None)
             )
 
     # -- the log
 
-    def append(self, session: int, entries: Sequence[Entry], insertion: Insertion | None = None) -> int:
+    def append(self, session: int, entries: Sequence[Entry], insertion: Insertion | None = None, *, after: int) -> int:
         """Write entries, and with an `Inserted` its result and text, in one transaction; return the last one's number.
 
+        Args:
+            session: its number.
+            entries: in order.
+            insertion: what an `Inserted` among them inserts.
+            after: number of the last entry that the writer knows.
+
         Raises:
-            StoreError: another process holds the session now; nothing was written.
+            StoreError: another process holds the session now, or it went on without the writer; nothing was written.
         """
         now, mine = _now(), holder.this_process().dumps()
-        with self._engine.begin() as connection:
+        with database.writing(self._engine) as connection:
             taken = connection.execute(
                 update(SESSIONS)
-                .where(SESSIONS.c.id == session, SESSIONS.c.holder == mine)
+                .where(SESSIONS.c.id == session, SESSIONS.c.holder == mine, SESSIONS.c.last_entry == after)
                 .values(last_entry=SESSIONS.c.last_entry + len(entries), used_at=now)
                 .returning(SESSIONS.c.last_entry)
             ).scalar()
@@ -178,7 +187,7 @@ class Store:
                 )
                 if isinstance(entry, Inserted) and insertion is not None:
                     texts.keep(connection, insertion.result.stored_sha256, insertion.stored)
-                    made = codec.result_row(insertion.result, insertion.reports)
+                    made = codec.result_row(entry, insertion.reports)
                     connection.execute(insert(RESULTS), {"session": session, "entry": number, **made})
             connection.execute(insert(ENTRIES), rows)
         return last
@@ -187,6 +196,11 @@ class Store:
         with self._reading.connect() as connection:
             text = connection.execute(select(SESSIONS.c.holder).where(SESSIONS.c.id == session)).scalar()
         other = holder.parse(text)
+        if other == holder.this_process():
+            return StoreError(
+                "This session went on elsewhere in this kernel, and this copy of it is old; nothing was written. "
+                "Open it again with `%llm resume NAME`."
+            )
         who = other.shown if other else "nobody"
         return StoreError(
             f"This session is held by {who} now; nothing was written. Take it back with `%llm resume NAME --take`."
@@ -203,14 +217,22 @@ class Store:
             StoreError: a row is damaged.
         """
         with self._reading.connect() as connection:
-            held = connection.execute(_RESULT.where(RESULTS.c.session == session)).all()
-            results = {row[0]: codec.result_of(row) for row in held}
-            query = select(ENTRIES.c.entry, ENTRIES.c.at, ENTRIES.c.kind, ENTRIES.c.payload)
-            query = query.where(ENTRIES.c.session == session).order_by(ENTRIES.c.entry)
+            inserted = select(RESULTS.c.entry, RESULTS.c.turn, RESULTS.c.step, RESULTS.c.ms, *_RESULT.selected_columns)
+            inserted = inserted.where(RESULTS.c.session == session).order_by(RESULTS.c.entry)
+            others = select(ENTRIES.c.entry, ENTRIES.c.kind, ENTRIES.c.payload)
+            others = others.where(ENTRIES.c.session == session, ENTRIES.c.kind != Inserted.__name__)
+            others = others.order_by(ENTRIES.c.entry)
             if upto is not None:
-                query = query.where(ENTRIES.c.entry <= upto)
-            for number, at, kind, payload in connection.execute(query).all():
-                yield Logged(number=number, at=at, entry=codec.entry_of(kind, payload, results))
+                inserted = inserted.where(RESULTS.c.entry <= upto)
+                others = others.where(ENTRIES.c.entry <= upto)
+            results = connection.execute(inserted).all()
+            rest = connection.execute(others).all()
+        made = (
+            ((number, codec.inserted_of(row)) for number, *row in results),
+            ((number, codec.entry_of(kind, payload)) for number, kind, payload in rest),
+        )
+        for number, entry in heapq.merge(*made, key=itemgetter(0)):
+            yield Logged(number=number, entry=entry)
 
     def rows(self, session: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Yield a session's log as rows, oldest first, each with the row of the result that it inserted."""
@@ -231,7 +253,7 @@ class Store:
         entries = [line["entry"] for line in lines if "entry" in line]
         session = {**made_with, "options": options, "used_at": _now(), "last_entry": len(entries)}
         try:
-            with self._engine.begin() as connection:
+            with database.writing(self._engine) as connection:
                 key = connection.execute(insert(SESSIONS).returning(SESSIONS.c.id), session).scalar_one()
                 for line in lines:
                     if "entry" in line:
@@ -245,31 +267,45 @@ class Store:
             raise SessionError(
                 f"There is a session named {made_with['name']!r} already: import under another name."
             ) from None
-        except (SQLAlchemyError, KeyError, TypeError) as error:
+        except (SQLAlchemyError, KeyError, TypeError, ValueError, OverflowError, StoreError) as error:
             raise StoreError(f"The rows cannot be added ({str(error).splitlines()[0]}); nothing was.") from None
 
     # -- results
 
     def result(self, session: int, number: int) -> Result | None:
         """Return a result; None where the session never gave that number."""
+        if not _is_key(number):
+            return None
         with self._reading.connect() as connection:
             query = _RESULT.where(RESULTS.c.session == session, RESULTS.c.number == number)
             row = connection.execute(query).first()
         return None if row is None else codec.result_of(row)
 
     def result_rows(self, session: int) -> list[Mapping[str, Any]]:
-        """Return all results as rows of the table, oldest first, each with its entry's turn and payload."""
+        """Return all results as rows of the table, oldest first."""
         with self._reading.connect() as connection:
-            query = (
-                select(RESULTS, ENTRIES.c.turn, ENTRIES.c.at, ENTRIES.c.payload)
-                .join(ENTRIES, (ENTRIES.c.session == RESULTS.c.session) & (ENTRIES.c.entry == RESULTS.c.entry))
-                .where(RESULTS.c.session == session)
-                .order_by(RESULTS.c.number)
-            )
+            query = select(RESULTS).where(RESULTS.c.session == session).order_by(RESULTS.c.number)
             return [row._asdict() for row in connection.execute(query)]
+
+    def result_facts(self, session: int, *, after: int = 0) -> list[Mapping[str, Any]]:
+        """Return the results with a number above `after` as rows, oldest first, with `sent_chars` for what was sent."""
+        columns = [column for column in RESULTS.c if column.name not in ("sent", "images")]
+        query = select(*columns, func.length(RESULTS.c.sent).label("sent_chars"))
+        query = query.where(RESULTS.c.session == session, RESULTS.c.number > after).order_by(RESULTS.c.number)
+        with self._reading.connect() as connection:
+            found = [row._asdict() for row in connection.execute(query)]
+        return [{**row, "resolved": codec.path_of(row["resolved"])} for row in found]
+
+    def numbers_of(self, session: int, resolved: str) -> list[int]:
+        """Return the numbers of all results of one file, by its absolute path, oldest first."""
+        where = (RESULTS.c.session == session, RESULTS.c.resolved == codec.path_column(resolved))
+        with self._reading.connect() as connection:
+            return list(connection.execute(select(RESULTS.c.number).where(*where).order_by(RESULTS.c.number)).scalars())
 
     def has_stub_of(self, session: int, number: int) -> bool:
         """Return whether a stub of the session names result `number`."""
+        if not _is_key(number):
+            return False
         with self._reading.connect() as connection:
             query = select(RESULTS.c.number).where(RESULTS.c.session == session, RESULTS.c.stands_for == number)
             return connection.execute(query.limit(1)).first() is not None
@@ -278,6 +314,11 @@ class Store:
         """Yield the lines of a stored text from line `offset` (from 1) on."""
         with self._reading.connect() as connection:
             yield from texts.lines(connection, sha256, offset)
+
+    def parts(self, sha256: str) -> Iterator[str]:
+        """Yield a stored text in pieces."""
+        with self._reading.connect() as connection:
+            yield from texts.parts(connection, sha256)
 
     def text(self, sha256: str) -> str | None:
         """Return a stored text in full; None where there is none under that hash."""
@@ -288,15 +329,17 @@ class Store:
 
     def begin_request(self, session: int, row: Mapping[str, Any]) -> int:
         """Write a request before it is sent; return its number, from 1."""
-        with self._engine.begin() as connection:
+        with database.writing(self._engine) as connection:
             highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
             number: int = (connection.execute(highest).scalar() or 0) + 1
             connection.execute(insert(REQUESTS), {"session": session, "request": number, **row})
         return number
 
     def end_request(self, session: int, request: int, values: Mapping[str, Any]) -> None:
-        """Write what came of a request."""
-        with self._engine.begin() as connection:
+        """Write what came of a request; nothing to write is nothing done."""
+        if not values:
+            return
+        with database.writing(self._engine) as connection:
             where = (REQUESTS.c.session == session, REQUESTS.c.request == request)
             connection.execute(update(REQUESTS).where(*where).values(**values))
 
@@ -309,16 +352,30 @@ class Store:
 
     def request(self, session: int, number: int) -> dict[str, Any] | None:
         """Return one request as a row; None where there was none."""
+        if not _is_key(number):
+            return None
         with self._reading.connect() as connection:
             query = select(REQUESTS).where(REQUESTS.c.session == session, REQUESTS.c.request == number)
             row = connection.execute(query).first()
         return None if row is None else row._asdict()
 
-    def last_request(self, session: int) -> int:
-        """Return the number of the last request; 0: there was none."""
+    def last_request(self, session: int, *, purposes: Collection[str] | None = None) -> int:
+        """Return the number of the last request, of these purposes where they are named; 0: there was none."""
         with self._reading.connect() as connection:
             highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
+            if purposes is not None:
+                highest = highest.where(REQUESTS.c.purpose.in_(purposes))
             return connection.execute(highest).scalar() or 0
+
+
+def _session(row: Any) -> SessionRow:
+    fields: dict[str, Any] = row._asdict()
+    return SessionRow(**{**fields, "root": codec.path_of(fields["root"])})
+
+
+def _is_key(number: int) -> bool:
+    """Return whether `number` can be a row's: what a database cannot hold is none."""
+    return 0 < number <= _MOST
 
 
 def _without_session(row: Any) -> dict[str, Any]:

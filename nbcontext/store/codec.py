@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -23,28 +24,42 @@ from nbcontext.errors import StoreError
 from nbcontext.outcome import Seen
 from nbcontext.result import Report, Result, Span
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS: dict[str, type[Entry]] = {kind.__name__: kind for kind in get_args(Entry)}
 
 
 def dumps(value: object) -> str:
-    """Return `value` as compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return `value` as compact JSON; where it holds a lone surrogate, which no database takes, all escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if storable(text) else json.dumps(value, separators=(",", ":"))
+
+
+def storable(text: str) -> bool:
+    """Return whether a database can hold `text`: it has no lone surrogate."""
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+def path_column(path: str | None) -> str | None:
+    """Return an absolute path as a column holds it; one whose name is no UTF-8 as a JSON string (it begins with `"`)."""
+    return path if path is None or storable(path) else json.dumps(path)
+
+
+def path_of(column: str | None) -> str | None:
+    """Return the path that a column holds."""
+    return json.loads(column) if column is not None and column.startswith('"') else column
 
 
 def entry_payload(entry: Entry) -> str:
     """Return what the entries table keeps of an entry beside its kind."""
-    if isinstance(entry, Inserted):
-        return dumps({"turn": entry.turn, "step": entry.step, "number": entry.result.number, "ms": entry.ms})
-    return dumps(asdict(entry))
+    return "" if isinstance(entry, Inserted) else dumps(asdict(entry))
 
 
-def entry_of(kind: str, payload: str, results: Mapping[int, Result]) -> Entry:
-    """Return the entry that a row holds.
+def entry_of(kind: str, payload: str) -> Entry:
+    """Return the entry that a row holds; one that inserted a result is made by `inserted_of` instead.
 
     Args:
         kind: the entry's class, by name.
         payload: its JSON.
-        results: the session's results by number, for `Inserted`.
 
     Raises:
         StoreError: the kind is unknown (a newer version wrote it) or the row is damaged.
@@ -54,8 +69,6 @@ def entry_of(kind: str, payload: str, results: Mapping[int, Result]) -> Entry:
         raise StoreError(f"The session has an entry of the unknown kind {kind!r}: a newer nbcontext wrote it. Upgrade.")
     try:
         fields = json.loads(payload)
-        if made is Inserted:
-            return Inserted(turn=fields["turn"], step=fields["step"], result=results[fields["number"]], ms=fields["ms"])
         if made is TurnBegan:
             fields["notes"] = tuple(Note(**note) for note in fields["notes"])
         if made is TakenBack:
@@ -72,10 +85,14 @@ def entry_of(kind: str, payload: str, results: Mapping[int, Result]) -> Entry:
         ) from None
 
 
-def result_row(result: Result, reports: tuple[Report, ...]) -> dict[str, Any]:
-    """Return a result as a row of the results table, without session and entry."""
+def result_row(entry: Inserted, reports: tuple[Report, ...]) -> dict[str, Any]:
+    """Return an inserted result as a row of the results table, without session and entry number."""
+    result = entry.result
     span = result.span
     return {
+        "turn": entry.turn,
+        "step": entry.step,
+        "ms": entry.ms,
         "number": result.number,
         "call_id": result.call_id,
         "tool": result.tool,
@@ -85,7 +102,7 @@ def result_row(result: Result, reports: tuple[Report, ...]) -> dict[str, Any]:
         "stored_lines": result.stored_lines,
         "stored_chars": result.stored_chars,
         "path": result.path,
-        "resolved": result.resolved,
+        "resolved": path_column(result.resolved),
         "first_line": span.first if span else None,
         "last_line": span.last if span else None,
         "total_lines": span.total if span else None,
@@ -93,14 +110,26 @@ def result_row(result: Result, reports: tuple[Report, ...]) -> dict[str, Any]:
         "sha256": result.sha256,
         "stands_for": result.stands_for,
         "same_key": result.same_key,
-        "seen": dumps([[state.resolved, state.sha256] for state in result.seen]) if result.seen else None,
+        "seen": None if result.seen == _own_state(result) else dumps([[s.resolved, s.sha256] for s in result.seen]),
+        "images": dumps(result.images) if result.images else None,
         "reports": dumps([asdict(report) for report in reports]),
     }
 
 
+def _own_state(result: Result) -> tuple[Seen, ...]:
+    """Return what most results tell: the state of the one file that they name."""
+    return () if result.resolved is None else (Seen(resolved=result.resolved, sha256=result.sha256),)
+
+
+def inserted_of(row: Sequence[Any]) -> Inserted:
+    """Return the entry that turn, step and time of a row, and then the columns `RESULT_FIELDS`, hold."""
+    turn, step, ms, *result = row
+    return Inserted(turn=turn, step=step, result=result_of(result), ms=ms)
+
+
 RESULT_FIELDS = (
     *("number", "call_id", "tool", "kind", "sent", "stored_sha256", "stored_lines", "stored_chars", "path", "resolved"),
-    *("first_line", "last_line", "total_lines", "cut", "sha256", "stands_for", "same_key", "seen"),
+    *("first_line", "last_line", "total_lines", "cut", "sha256", "stands_for", "same_key", "seen", "images"),
 )
 """The columns that `result_of` takes, in its order."""
 
@@ -108,7 +137,7 @@ RESULT_FIELDS = (
 def result_of(row: Sequence[Any]) -> Result:
     """Return the result that the columns `RESULT_FIELDS` of a row hold."""
     number, call_id, tool, kind, sent, stored_sha256, stored_lines, stored_chars, path, resolved, *rest = row
-    first, last, total, cut, sha256, stands_for, same_key, seen = rest
+    first, last, total, cut, sha256, stands_for, same_key, seen, images = rest
     return Result(
         number=number,
         call_id=call_id,
@@ -119,10 +148,17 @@ def result_of(row: Sequence[Any]) -> Result:
         stored_lines=stored_lines,
         stored_chars=stored_chars,
         path=path,
-        resolved=resolved,
+        resolved=path_of(resolved),
         span=None if first is None else Span(first=first, last=last, total=total, cut=cut),
         sha256=sha256,
         stands_for=stands_for,
         same_key=same_key,
-        seen=tuple(Seen(resolved=r, sha256=s) for r, s in json.loads(seen)) if seen else (),
+        seen=_seen(seen, path_of(resolved), sha256),
+        images=tuple(json.loads(images)) if images else (),
     )
+
+
+def _seen(seen: str | None, resolved: str | None, sha256: str | None) -> tuple[Seen, ...]:
+    if seen is not None:
+        return tuple(Seen(resolved=r, sha256=s) for r, s in json.loads(seen))
+    return () if resolved is None else (Seen(resolved=resolved, sha256=sha256),)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from nbcontext.errors import StoreError
 from nbcontext.store.schema import MIGRATIONS, MIGRATIONS_TABLE
@@ -24,8 +26,9 @@ def connect(home: Path, url: str | None) -> Engine:
     try:
         if url is None:
             path = _private_file(home)
-            url = f"sqlite:///{path}"
-        engine = create_engine(make_url(url))
+            engine = create_engine(URL.create("sqlite", database=str(path)))
+        else:
+            engine = create_engine(make_url(url))
     except OSError as error:
         raise StoreError(
             f"The store cannot be made in {home} ({error.strerror}): set NBCONTEXT_HOME to a folder you can write."
@@ -45,7 +48,29 @@ def connect(home: Path, url: str | None) -> Engine:
 
 def reading(engine: Engine) -> Engine:
     """Return the engine for reads: its transactions see one state of the store, and never wait for a writer."""
-    return engine.execution_options(nbcontext_reads=True)
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(nbcontext_reads=True)
+    return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Give a connection in a transaction of its own, committed at the end.
+
+    Raises:
+        IntegrityError: a row is there already.
+        StoreError: the database cannot be written; nothing was.
+    """
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        raise StoreError(
+            f"The store {engine.url.render_as_string()} cannot be written ({_short(error)}); nothing was. "
+            f"Make room for it or mend it, then go on with `%llm continue`."
+        ) from None
 
 
 def _private_file(home: Path) -> Path:

@@ -41,7 +41,7 @@ class Holder:
             return False
         except OSError:
             return True
-        return self.started == _started(self.pid)
+        return self.started == _started(self.pid) and not _is_dead(self.pid)
 
 
 def parse(text: str | None) -> Holder | None:
@@ -56,8 +56,22 @@ def this_process() -> Holder:
 
 
 def _started(pid: int) -> str:
+    fields = _stat(pid)
+    return fields[19] if fields else ""
+
+
+def _is_dead(pid: int) -> bool:
+    """Return whether the process is at its end, and only its parent has not looked yet (a killed kernel's mostly has
+    not).
+    """
+    fields = _stat(pid)
+    return bool(fields) and fields[0] in "ZX"
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of `/proc/PID/stat` from the state on (proc(5)); none where the platform has no `/proc`."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]
+        return []
+    return stat.rpartition(")")[2].split()

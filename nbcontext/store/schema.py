@@ -43,9 +43,7 @@ ENTRIES = Table(
     Column("kind", String(16), nullable=False),  # the entry's class
     Column("turn", Integer),
     Column("at", String(40), nullable=False),
-    Column(
-        "payload", Text, nullable=False
-    ),  # the entry as JSON; of `Inserted` its step and time, the rest is in results
+    Column("payload", Text, nullable=False),  # the entry as JSON; empty of `Inserted`, which is a row of results
 )
 
 RESULTS = Table(
@@ -54,6 +52,9 @@ RESULTS = Table(
     Column("session", ForeignKey("sessions.id"), primary_key=True),
     Column("number", Integer, primary_key=True),  # the id, from 1
     Column("entry", Integer, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("ms", Float),  # milliseconds the tool ran; null: it was not run
     Column("call_id", Text, nullable=False),
     Column("tool", Text, nullable=False),
     Column("kind", String(12), nullable=False),
@@ -70,7 +71,8 @@ RESULTS = Table(
     Column("sha256", String(64)),  # of the file's bytes
     Column("stands_for", Integer),
     Column("same_key", Text),
-    Column("seen", Text),  # states of files it tells, as JSON; null: none
+    Column("seen", Text),  # states of files it tells, as JSON; null: just that of `resolved`
+    Column("images", Text),  # data URLs that the tool message carries, as JSON; null: none
     Column("reports", Text, nullable=False),  # what each step of the pipeline did, as JSON
     Index("results_entry", "session", "entry"),
 )
@@ -108,6 +110,7 @@ REQUESTS = Table(
     Column("ttft_ms", Float),
     Column("ms", Float),
     Column("cause", Text, nullable=False, default=""),
+    Column("broken", Text),  # where it did not go on from the request before though it should; null: it did
     Column("finish_reason", Text),
     Column("error", Text),
 )

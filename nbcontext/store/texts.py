@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, Insert, func, insert, select
+from sqlalchemy.dialects import postgresql
 
 from nbcontext.store.schema import TEXTS
 
@@ -20,8 +21,15 @@ def keep(connection: Connection, sha256: str, text: str) -> None:
     for part, start in enumerate(range(0, max(len(text), 1), PART_CHARS)):
         piece = text[start : start + PART_CHARS]
         row = {"sha256": sha256, "part": part, "lines_before": lines_before, "text": piece}
-        connection.execute(insert(TEXTS), row)
+        connection.execute(_insert(connection), row)
         lines_before += piece.count("\n")
+
+
+def _insert(connection: Connection) -> Insert:
+    """Return the insert of a part; where writers are not one after the other, another may store the same text now."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(TEXTS).on_conflict_do_nothing()
+    return insert(TEXTS)
 
 
 def lines(connection: Connection, sha256: str, offset: int) -> Iterator[str]:
@@ -49,6 +57,16 @@ def lines(connection: Connection, sha256: str, offset: int) -> Iterator[str]:
     last = "".join(begun)
     if last and not to_skip:
         yield last
+
+
+def parts(connection: Connection, sha256: str) -> Iterator[str]:
+    """Yield the parts of a stored text, in order."""
+    for part in range(1 << 30):
+        query = select(TEXTS.c.text).where(TEXTS.c.sha256 == sha256, TEXTS.c.part == part)
+        text = connection.execute(query).scalar()
+        if text is None:
+            return
+        yield text
 
 
 def whole(connection: Connection, sha256: str) -> str | None:

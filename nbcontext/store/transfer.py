@@ -14,7 +14,7 @@ from typing import Any
 
 from nbcontext.errors import UsageError
 from nbcontext.store import SessionRow, Store
-from nbcontext.store.codec import dumps
+from nbcontext.store.codec import dumps, path_column
 
 FORM = 1
 """Version of the file's form."""
@@ -26,6 +26,8 @@ def export(store: Store, session: SessionRow, file: Path) -> int:
     Raises:
         UsageError: the file cannot be written; none is left half-written.
     """
+    if not file.name or file.is_dir():
+        raise UsageError(f"{file} is a folder: name a file in it.")
     beside = file.with_name(f".{file.name}.{os.getpid()}.part")
     count = 0
     try:
@@ -46,7 +48,7 @@ def _lines(store: Store, session: SessionRow) -> Iterator[dict[str, Any]]:
     made_with = {
         "name": session.name,
         "kind": session.kind,
-        "root": session.root,
+        "root": path_column(session.root),
         "made_at": session.made_at,
         "options": json.loads(session.options),
     }
@@ -101,6 +103,10 @@ def import_(store: Store, file: Path, name: str | None = None) -> str:
         SessionError: `name` is taken.
     """
     head, lines = parse(file)
+    if missing := sorted({"name", "kind", "root", "made_at", "options"} - head.keys()):
+        raise UsageError(
+            f"{file}, line 1, does not tell the session's {missing[0]}: the file was changed or is damaged."
+        )
     taken = {row.name for row in store.sessions()}
     chosen = name or str(head["name"])
     number = 2
@@ -119,8 +125,10 @@ def _checked(line: Mapping[str, Any], file: Path, number: int) -> Mapping[str, A
     from nbcontext.hygiene.hashes import text_sha256
 
     result = line.get("result")
-    if not ("entry" in line or "request" in line) or (
-        result is not None and text_sha256(line.get("text") or "") != result.get("stored_sha256")
+    if (
+        any(not isinstance(line.get(key, {}), dict) for key in ("entry", "result", "request"))
+        or not ("entry" in line or "request" in line)
+        or (result is not None and text_sha256(line.get("text") or "") != result.get("stored_sha256"))
     ):
         raise UsageError(f"{file}, line {number}, is not as it was written: the file was changed or is damaged.")
     return line

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbcontext import assets, lines
-from nbcontext.errors import StoreError
+from nbcontext.errors import NbcontextError, StoreError
 from nbcontext.hygiene.hashes import text_sha256
 
 if TYPE_CHECKING:
@@ -70,12 +70,16 @@ def _faults(store: Store, row: SessionRow) -> Iterator[str]:
             return
     if len(entries) != row.last_entry:
         yield f"the log has {len(entries)} entries where {row.last_entry} were written"
-    yield from _request_faults(store, row, [logged.entry for logged in entries])
+    try:
+        yield from _request_faults(store, row, [logged.entry for logged in entries])
+    except (NbcontextError, LookupError, TypeError, ValueError) as error:
+        yield f"the log does not hold together: {error}"
 
 
 def _request_faults(store: Store, row: SessionRow, entries: list[Entry]) -> Iterator[str]:
     """Make every request again from the log, and compare its hash with the one kept when it was sent."""
-    from nbcontext.history import History, fold
+    from nbcontext.history import History
+    from nbcontext.log import folded
     from nbcontext.request import body
     from nbcontext.outgoing import Outgoing, Shape
 
@@ -83,7 +87,7 @@ def _request_faults(store: Store, row: SessionRow, entries: list[Entry]) -> Iter
     context = assets.loop().context
     history, done = start, 0
     for sent in store.requests(row.id):
-        history = fold(history, entries[done : sent["entry"]])
+        history = folded(history, entries[done : sent["entry"]])
         done = sent["entry"]
         shape = Shape.loads(sent["shape"]) if sent["shape"] else None
         made = Outgoing(context=context, provider=sent["provider"], cache_key="").request(history, shape)

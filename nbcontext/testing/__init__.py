@@ -250,8 +250,15 @@ class ScriptedModel:
     An entry of the script is a reply, an error to raise, or a function of the request that returns either.
     """
 
-    def __init__(self, script: Sequence[Completion | Exception | Callable[[Request], Completion | Exception]]) -> None:
+    def __init__(
+        self,
+        script: Sequence[Completion | Exception | Callable[[Request], Completion | Exception]],
+        *,
+        vision: bool = False,
+    ) -> None:
+        """Make it; `vision` is whether it sees images."""
         self.script = list(script)
+        self.vision = vision
         self.requests: list[Request] = []
         self.faults: list[str] = []
         """What was wrong with the requests (wellformed.py)."""
@@ -286,6 +293,10 @@ class ScriptedModel:
     def window(self, model: str, api_base: str | None) -> int | None:  # noqa: ARG002 - as the real one's
         """Return None: a script fits everywhere."""
         return None
+
+    def has_vision(self, model: str, api_base: str | None) -> bool:  # noqa: ARG002 - as the real one's
+        """Return whether it sees images."""
+        return self.vision
 
     def cost(self, model: str, usage: Usage) -> float | None:  # noqa: ARG002 - as the real one's
         """Return None: nobody pays for a script."""

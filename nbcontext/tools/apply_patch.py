@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pydantic import Field
 
 from nbcontext import assets, lines
-from nbcontext.files import change, placement
 from nbcontext.errors import ToolError
-from nbcontext.hygiene.clean import shown_path
-from nbcontext.outcome import Change, Changes
+from nbcontext.files import change, placement
 from nbcontext.files.patch import PatchError, Section, parse
 from nbcontext.files.root import FileChange, Located
+from nbcontext.hygiene.clean import shown_path
+from nbcontext.outcome import Change, Changes
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 
@@ -44,7 +44,7 @@ def run(arguments: ApplyPatchArguments, world: World) -> Changes:
     if not files:
         raise ToolError(world.context.errors.files.no_change.format(path=shown_path(planned[0].change.resolved)))
     world.root.apply(files, world.context.errors.files)
-    return Changes(files=tuple(plan.change for plan in planned))
+    return change.noted(tuple(plan.change for plan in planned), world)
 
 
 def _parsed(patch: str, world: World) -> tuple[Section, ...]:

@@ -10,11 +10,11 @@ from typing import IO
 
 from pydantic import Field
 
-from nbcontext.execution import processes
 from nbcontext.assets import read
 from nbcontext.errors import ToolError
-from nbcontext.outcome import Failure, Outcome, Text
+from nbcontext.execution import processes
 from nbcontext.execution.terminal import Cleaner
+from nbcontext.outcome import Failure, Outcome, Text
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from nbcontext.search import globs, ripgrep
 from nbcontext.assets import read
 from nbcontext.errors import ToolError
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Outcome
+from nbcontext.search import globs, ripgrep
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from nbcontext.search import globs, matches, ripgrep
 from nbcontext.assets import read
 from nbcontext.errors import ToolError
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Outcome
+from nbcontext.search import globs, matches, ripgrep
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 

@@ -11,11 +11,11 @@ import os
 
 from pydantic import Field
 
-from nbcontext.search import ripgrep
 from nbcontext.assets import read
 from nbcontext.errors import ToolError
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Outcome
+from nbcontext.search import ripgrep
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 

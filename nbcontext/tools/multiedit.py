@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from nbcontext import assets
-from nbcontext.files import change
 from nbcontext.errors import ToolError
+from nbcontext.files import change
 from nbcontext.outcome import Changes
 from nbcontext.tools.replacing import Replacement, replaced, written
 from nbcontext.tools.tool import Arguments, Effect, Tool

@@ -6,19 +6,21 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Callable
-from typing import Any, overload
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, get_args, overload
 
 from pydantic import Field, create_model
 
 from nbcontext.errors import UsageError
 from nbcontext.outcome import Outcome, Text
-from nbcontext.tools.tool import Arguments, Effect, Tool
+from nbcontext.tools.tool import Arguments, Condition, Effect, Kind, Named, Tool
 from nbcontext.world import World
 
 OWN: dict[str, Tool] = {}
 """The tools registered in this process, by name; a session has those that stood here when its prefix was made."""
 
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Function = typing.TypeVar("Function", bound=Callable[..., Any])
@@ -27,27 +29,56 @@ Function = typing.TypeVar("Function", bound=Callable[..., Any])
 @overload
 def tool(function: Function, /) -> Function: ...
 @overload
-def tool(*, name: str | None = None, read_only: bool = False) -> Callable[[Function], Function]: ...
 def tool(
-    function: Callable[..., Any] | None = None, /, *, name: str | None = None, read_only: bool = False
+    *,
+    name: str | None = None,
+    read_only: bool = False,
+    requires: Named | Callable[[], bool] | None = None,
+    unavailable: str = "",
+    sessions: Iterable[Kind] = KINDS,
+    vision: bool = False,
+) -> Callable[[Function], Function]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    read_only: bool = False,
+    requires: Named | Callable[[], bool] | None = None,
+    unavailable: str = "",
+    sessions: Iterable[Kind] = KINDS,
+    vision: bool = False,
 ) -> Callable[..., Any]:
     """Register a function as a tool of the sessions that start after it; use it plain or with arguments.
 
     The model is shown the docstring and the parameters with their annotations; it is answered what the function
-    returns: text as it is, anything else as `_repr_llm_`, JSON where it is JSON, or `str`.
+    returns: text as it is, anything else as `_repr_llm_`, JSON where it is JSON, or `str`. A session that is open keeps
+    the tools it has until its next summary or model.
 
     Args:
         function: the function.
         name: the tool's name; None: the function's.
         read_only: whether it changes nothing, so that it needs no consent in any mode.
+        requires: a condition that comes and goes (§10.4): `display`, `page`, `forge`, `plan`, or a function that tells
+            whether it is met. The tool is offered all the same, and a call is told so while it is not.
+        unavailable: what a call is told then; empty: a text of ours.
+        sessions: the kinds of session that have it.
+        vision: whether only a model that sees images has it.
 
     Raises:
-        UsageError: the name cannot be a tool's, the docstring is missing, or a parameter cannot be passed by name.
+        UsageError: the name cannot be a tool's, the docstring is missing, a parameter cannot be passed by name, or the
+            condition or kind of session is none that there is.
     """
 
     def register(wrapped: Callable[..., Any]) -> Callable[..., Any]:
         made = made_from(wrapped, name=name or wrapped.__name__, read_only=read_only)
-        OWN[made.name] = made
+        OWN[made.name] = replace(
+            made,
+            requires=_condition(made.name, requires),
+            unavailable=unavailable,
+            sessions=_kinds(made.name, sessions),
+            vision=vision,
+        )
         return wrapped
 
     return register if function is None else register(function)
@@ -85,6 +116,22 @@ def made_from(function: Callable[..., Any], *, name: str, read_only: bool) -> To
         effect=Effect.READ if read_only else Effect.COMMAND,
         on_main=True,
     )
+
+
+def _condition(name: str, requires: Named | Callable[[], bool] | None) -> Condition | None:
+    if requires is None or callable(requires) or requires in get_args(Named):
+        return requires
+    raise UsageError(
+        f"The tool {name} requires {requires!r}, which is no condition; there are {', '.join(get_args(Named))}, "
+        f"or a function that tells whether it is met."
+    )
+
+
+def _kinds(name: str, sessions: Iterable[Kind]) -> tuple[Kind, ...]:
+    kinds = tuple(sessions)
+    if not kinds or set(kinds) - set(KINDS):
+        raise UsageError(f"The tool {name} is for sessions of the kinds {kinds!r}; there are {', '.join(KINDS)}.")
+    return kinds
 
 
 def shown(value: object) -> str:

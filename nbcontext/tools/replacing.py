@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from nbcontext import lines
-from nbcontext.files import change
 from nbcontext.errors import ToolError
-from nbcontext.outcome import Changes
+from nbcontext.files import change
 from nbcontext.files.replacement import replace
 from nbcontext.files.root import Located
+from nbcontext.outcome import Changes
 from nbcontext.tools.tool import Arguments
 from nbcontext.world import World
 
@@ -53,4 +53,4 @@ def written(file: change.TextFile, text: str, new: str, world: World) -> Changes
     if data == file.data:
         raise ToolError(errors.no_change.format(path=file.located.shown))
     world.root.replace(file.located, data, errors, before=file.data)
-    return Changes(files=(change.changed(file.located, file, text, data),))
+    return change.noted((change.changed(file.located, file, text, data),), world)

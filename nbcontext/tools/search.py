@@ -8,14 +8,14 @@ import time
 from pydantic import Field
 
 from nbcontext import lines
-from nbcontext.search import passages, ripgrep
 from nbcontext.assets import read
 from nbcontext.errors import ToolError
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Outcome
+from nbcontext.search import passages, ripgrep
+from nbcontext.search.words import words
 from nbcontext.tools.grep import clip
 from nbcontext.tools.tool import Arguments, Effect, Tool
-from nbcontext.search.words import words
 from nbcontext.world import World
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -12,6 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from nbcontext.call import Json
 from nbcontext.outcome import Outcome
 from nbcontext.world import World
+
+Kind = Literal["agent", "chat"]
+"""The kinds of session (decision 17)."""
 
 
 class Effect(StrEnum):
@@ -25,6 +29,8 @@ class Effect(StrEnum):
     """Anything may happen: a command, code, another server's tool."""
     PLAN = "plan"
     """Only the session's own plan is changed."""
+    TASK = "task"
+    """A subagent is driven, each of whose calls is permitted by itself."""
 
 
 class Arguments(BaseModel):
@@ -33,7 +39,22 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Condition = Literal["plan"] | Callable[[], bool]
+Named = Literal["plan", "display", "page", "forge"]
+"""Conditions of ours that come and go: the permission mode plan, a front end that shows things, an open page, a forge
+that the project is connected to."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requirement:
+    """A condition that comes and goes, and that can be brought about."""
+
+    is_met: Callable[[], bool]
+    """Looks, quickly; changes nothing."""
+    meet: Callable[[threading.Event], bool]
+    """Tries, when a call needs it, to bring it about; tells whether it is met then. Ends when the event is set."""
+
+
+Condition = Named | Callable[[], bool] | Requirement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +72,27 @@ class Tool:
     on_main: bool = False
     """Whether it must run on the main thread (it touches the notebook's namespace or asks the person)."""
     requires: Condition | None = None
-    """A condition that comes and goes (§10.4): one of ours by name, or a callable that tells whether it is met; None:
-    the tool can always be used."""
+    """A condition that comes and goes (§10.4): one of ours by name, a callable that tells whether it is met, or one
+    that can be brought about; None: the tool can always be used."""
+    unavailable: str = ""
+    """What a call is answered while the condition is not met; empty: the text of `loop.json`."""
+    only_reads: Callable[[Any], bool] | None = None
+    """Tells from the parsed arguments whether a call only reads; None: every call has the tool's effect."""
+    sessions: tuple[Kind, ...] = ("agent", "chat")
+    """The kinds of session that have it: fixed, so it may leave the tool out (§10.4)."""
+    vision: bool = False
+    """Whether only a model that sees images has it: fixed likewise."""
+    parameters: Mapping[str, Json] | None = None
+    """The JSON Schema that the model is shown, where another program gave it; None: the one that `arguments` makes."""
+
+    def effect_of(self, arguments: Arguments) -> Effect:
+        """Return what a call with these arguments does."""
+        return Effect.READ if self.only_reads is not None and self.only_reads(arguments) else self.effect
 
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema of the arguments as the model is shown it: no titles, no defaults, no nulls."""
+        if self.parameters is not None:
+            return dict(self.parameters)
         made = _plain(self.arguments.model_json_schema())
         assert isinstance(made, dict)  # noqa: S101 - a model's schema is an object
         return made

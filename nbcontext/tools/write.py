@@ -6,9 +6,9 @@ from pydantic import Field
 
 from nbcontext import assets, lines
 from nbcontext.files import change
-from nbcontext.outcome import Change, Changes
 from nbcontext.files.replacement import rewrite
 from nbcontext.files.root import Located
+from nbcontext.outcome import Change, Changes
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 
@@ -24,11 +24,16 @@ class WriteArguments(Arguments):
 
 def run(arguments: WriteArguments, world: World) -> Changes:
     """Write the file whole; raises `ToolError` where it exists and may not be changed (decision 12)."""
-    located = change.locate(arguments.path, world)
-    change.check_stand_ins(lines.split(arguments.content), located, world)
+    return change.noted((written(arguments.path, arguments.content, world),), world)
+
+
+def written(path: str, content: str, world: World) -> Change:
+    """Write a file whole; return what became of it. Raises `ToolError` as `run`."""
+    located = change.locate(path, world)
+    change.check_stand_ins(lines.split(content), located, world)
     if world.root.exists(located, world.context.errors.files):
-        return Changes(files=(_over(located, arguments.content, world),))
-    return Changes(files=(_new(located, arguments.content, world),))
+        return _over(located, content, world)
+    return _new(located, content, world)
 
 
 def _new(located: Located, content: str, world: World) -> Change:

@@ -1,0 +1,160 @@
+"""The cached-token chart's model: all requests in Python; bars of a range of them travel, and what a chosen one was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbcontext.display import chart
+from nbcontext.display.bars import MOST, Head, bars, head, width_of
+from nbcontext.display.summary import money, number
+from nbcontext.widgets.model import Answer, Later, Look, Message, whole
+from nbcontext.widgets.reader import Reader
+
+if TYPE_CHECKING:
+    from nbcontext.display.twin import Twin
+    from nbcontext.request import Request
+
+_REPLACED = 3
+"""Newest rows that are read again: the last one may have been under way."""
+
+
+class CacheModel:
+    """What the chart shows."""
+
+    kind = "cache"
+    name = "cached-token chart"
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._reader = Reader(look)
+        self._rows: list[dict[str, Any]] = []
+        self._first, self._last = 0, 0
+        self._follows = True
+        self._head = Head()
+        self._told = ""
+        self._look_again()
+        self._told = self._about()
+
+    def state(self) -> Message:
+        """Return all that is shown now."""
+        return {**self._range(), "head": self._head.line(), "about": self._about_parts()}
+
+    def update(self) -> Message | None:
+        """Look again; return the bars that are new or changed."""
+        width, before = self._width(), list(self._rows)
+        changed = self._look_again()
+        told, self._told = self._told, self._about()
+        if changed is None and told == self._told:
+            return None
+        about = {} if told == self._told else {"about": self._about_parts()}
+        if changed is None or changed >= self._last:
+            return {"total": len(self._rows), "head": self._head.line(), **about}
+        if self._width() != width or changed < self._first or not before:
+            return {**self._range(), "head": self._head.line(), **about}
+        at = (changed - self._first) // width
+        some = bars(self._rows, self._first + at * width, self._last, (self._last - self._first) // width + 1)
+        return {"total": len(self._rows), "last": self._last, "at": at, "bars": [b.packed() for b in some],
+                "head": self._head.line(), **about}  # fmt: skip
+
+    def twin(self) -> Twin:
+        """Return all requests as an image."""
+        return chart.twin(bars(self._rows), self._head, title=self._title(), note=self._note())
+
+    def answer(self, asked: Mapping[str, Any]) -> Answer | Later:
+        """Return a `range` of bars, the `detail` of a request, or what the reader gives."""
+        if self._reader.takes(asked):
+            return self._reader.answer(asked)
+        if asked.get("ask") == "detail":
+            return Answer(content=self._detail(whole(asked, "request")))
+        total = len(self._rows)
+        first = max(min(whole(asked, "first"), total - 1), 0)
+        last = min(max(whole(asked, "last", total), first + 1), total)
+        self._first, self._last, self._follows = first, last, last == total
+        return Answer(content=self._range())
+
+    def _look_again(self) -> int | None:
+        """Read what is new; return the place of the first row that changed, None where none did."""
+        self._look.again()
+        kept = max(len(self._rows) - _REPLACED, 0)
+        after = self._rows[kept - 1]["request"] if kept else 0
+        fresh = self._look.store.requests(self._look.id, after=after)
+        old = self._rows[kept:]
+        same = next((at for at, row in enumerate(fresh) if at >= len(old) or old[at] != row), None)
+        if same is None:
+            return None
+        self._rows[kept:] = fresh
+        self._head = head(self._rows)
+        if self._follows:
+            self._last = len(self._rows)
+        return kept + same
+
+    def _width(self) -> int:
+        return width_of(self._last - self._first)
+
+    def _range(self) -> Message:
+        made = [each.packed() for each in bars(self._rows, self._first, self._last, MOST)]
+        return {"total": len(self._rows), "first": self._first, "last": self._last, "width": self._width(),
+                "bars": made, "at": 0, "reset": True}  # fmt: skip
+
+    def _title(self) -> str:
+        return f"Cached tokens of session {self._look.name}"
+
+    def _note(self) -> str:
+        live = {turn.number for turn in self._look.history.all_turns}
+        back = sorted({row["turn"] for row in self._rows if row["turn"] and row["turn"] not in live})
+        turns = ", ".join(map(str, back[:10])) + (" …" if len(back) > 10 else "")  # noqa: PLR2004
+        told = f"Turn {turns} was taken back; what it sent stays here." if back else ""
+        return " ".join(filter(None, (self._look.note, told)))
+
+    def _about_parts(self) -> Message:
+        return {"title": self._title(), "note": self._note(), "back": self._look.back("cache")}
+
+    def _about(self) -> str:
+        return str(self._about_parts())
+
+    def _detail(self, request: int) -> Message:
+        row = next((row for row in self._rows if row["request"] == request), None)
+        if row is None:
+            return {"request": request, "facts": [], "broke": None}
+        seconds = {name: None if row[name] is None else f"{row[name] / 1000:.2f} s" for name in ("ttft_ms", "ms")}
+        facts = [
+            ("turn and step", f"{row['turn']}.{row['step']} ({row['purpose']})"),
+            ("model", row["model"]),
+            ("sent at", row["sent_at"]),
+            ("cause", row["cause"] or "none: the cache served all it could"),
+            ("input", f"{number(row['prompt_tokens'])} tokens, {number(row['cached_tokens'])} from cache, "
+                      f"{number(row['cache_write_tokens'])} written"),
+            ("output", f"{number(row['completion_tokens'])} tokens, {number(row['reasoning_tokens'])} reasoning"),
+            ("cost", money(row["cost"])),
+            ("first token", seconds["ttft_ms"] or "?"),
+            ("whole", seconds["ms"] or "?"),
+            ("ended", row["error"] or row["finish_reason"] or "?"),
+        ]  # fmt: skip
+        sent = self._reader.request(request)
+        before = self._reader.request(request - 1) if request > 1 else None
+        at = _goes_on(before, sent)
+        facts.append(("it sent", f"{len(sent.messages)} messages, {len(sent.tools)} tools"))
+        return {
+            "request": request,
+            "facts": facts,
+            "at": at,
+            "broke": before is not None and _broke(before, at),
+            "messages": len(sent.messages),
+        }
+
+
+def _goes_on(before: Request | None, sent: Request) -> int:
+    """Return the place of the first message that the request before had not, or had otherwise; -1: the tool list."""
+    if before is None:
+        return 0
+    if before.messages[:1] == sent.messages[:1] and before.tools != sent.tools:
+        return -1
+    pairs = zip(before.messages, sent.messages, strict=False)
+    shared = min(len(before.messages), len(sent.messages))
+    return next((at for at, (old, new) in enumerate(pairs) if old != new), min(shared, len(sent.messages) - 1))
+
+
+def _broke(before: Request, at: int) -> bool:
+    """Return whether what stands at `at` replaced something that was there before."""
+    return at < len(before.messages)

@@ -1,0 +1,122 @@
+// What the views share: elements, and the line to the kernel.
+import { judge } from "./sequence.js";
+
+/** An element: properties, `on…` listeners, `aria-…`, `role` and `data-…` attributes, then children; null is left out. */
+export function make(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name in node && !name.includes("-") && name !== "role" && name !== "list") node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export function button(label, title, onclick) {
+  return make("button", { type: "button", className: "nb-button", title, "aria-label": title, onclick }, label);
+}
+
+let ids = 0;
+/** An id that no other element of the page has. */
+export function fresh(name) {
+  ids += 1;
+  return `nbcontext-${name}-${ids}-${Math.random().toString(36).slice(2, 7)}`;
+}
+
+/** The frame of a view: head, notices, body; and the line to its model in the kernel. */
+export function frame({ model, el, signal }, kind, { show, update }) {
+  el.replaceChildren();
+  const heading = make("div", { className: "nb-title", role: "heading", "aria-level": "3" });
+  const sums = make("div", { className: "nb-sums" });
+  const note = make("div", { className: "nb-note", hidden: true });
+  const status = make("div", { className: "nb-status", role: "status" });
+  const body = make("div", { className: "nb-body" });
+  const root = make("section", { className: `nbcontext nb-${kind}`, "data-lm-suppress-shortcuts": "true" },
+    heading, sums, note, status, body);
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.append(root);
+  const page = { root, body, ask, told, say };
+  const waiting = new Map();
+  let asked = 0, seq = 0, dead = false, back = "";
+
+  function ask(what) {
+    return new Promise((resolve) => {
+      asked += 1;
+      const id = `${kind}${asked}-${Math.random().toString(36).slice(2, 8)}`;
+      const timer = setTimeout(() => dead || say("Waiting for the kernel: it answers when the running cell has ended."), 600);
+      waiting.set(id, { resolve, timer });
+      if (dead) say(gone());
+      else model.send({ ...what, id });
+    });
+  }
+
+  function say(text) {
+    if (status.textContent !== text) status.textContent = text;
+  }
+
+  function gone() {
+    return `The kernel is gone: this shows what it had last. ${back} brings it back.`;
+  }
+
+  /** Show what every message may carry: title, sums, note. */
+  function told(state) {
+    if (state.title !== undefined) heading.textContent = state.title;
+    if (state.title !== undefined) root.setAttribute("aria-label", state.title);
+    if (state.sums !== undefined) sums.textContent = state.sums;
+    if (state.note !== undefined) [note.textContent, note.hidden] = [state.note, !state.note];
+    if (state.back !== undefined) back = state.back;
+  }
+
+  function onMessage(message, buffers) {
+    if (message.answer !== undefined) {
+      const pending = waiting.get(message.answer);
+      if (!pending) return;
+      waiting.delete(message.answer);
+      clearTimeout(pending.timer);
+      if (!waiting.size) say(message.problem || "");
+      pending.resolve({ ...message, buffer: buffers && buffers[0] });
+      return;
+    }
+    if (message.update === undefined) return;
+    const verdict = judge(seq, message.seq);
+    if (verdict === "take") {
+      seq = message.seq;
+      update(message.update);
+    } else if (verdict === "ask") {
+      model.send({ ask: "state" });
+    }
+  }
+
+  function onState() {
+    const state = model.get("state");
+    if (state.seq < seq) return;
+    seq = state.seq;
+    show(state);
+  }
+
+  function look() {
+    const holder = el.closest(".jupyter-widgets-disconnected");
+    if (Boolean(holder) === dead) return;
+    dead = Boolean(holder);
+    root.classList.toggle("nb-dead", dead);
+    say(dead ? gone() : "");
+  }
+
+  model.on("msg:custom", onMessage);
+  model.on("change:state", onState);
+  const observer = new MutationObserver(look);
+  for (let node = el; node && node !== document.body; node = node.parentElement) {
+    observer.observe(node, { attributes: true, attributeFilter: ["class"] });
+    if (node.classList.contains("jupyter-widgets")) break;
+  }
+  const close = () => {
+    model.off("msg:custom", onMessage);
+    model.off("change:state", onState);
+    observer.disconnect();
+  };
+  if (signal) signal.addEventListener("abort", close);
+  page.begin = () => { onState(); look(); };
+  return page;
+}
