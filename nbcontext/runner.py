@@ -167,7 +167,7 @@ class Runner:
         except (MainInterrupted, KeyboardInterrupt):
             self.worker.stop.set()
             return Failure(text=self.context.errors.calls.interrupted, kind="interrupted")
-        except Exception as error:  # noqa: BLE001 - one of two places: a fault of a tool, or of a person's own, is a result
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - one of two places: a fault of a tool, or of a person's own, is a result
             said = f"{type(error).__name__}: {error}"
             return Failure(text=self.context.errors.calls.tool_failed.format(tool=tool.name, error=said))
 

@@ -37,7 +37,9 @@ def files(folder, count=1, name="f{}.txt"):
 
 def test_it_is_the_next_turn_of_the_same_conversation(tmp_path):
     files(tmp_path)
-    session, model = new(tmp_path, [says("Look.", read("f1.txt")), says("Read."), says("  The summary.\n"), says("On.")])
+    session, model = new(
+        tmp_path, [says("Look.", read("f1.txt")), says("Read."), says("  The summary.\n"), says("On.")]
+    )
     session.ask("Read it")
     session.compact()
     first, asking = model.requests[1:3]
@@ -51,7 +53,9 @@ def test_it_is_the_next_turn_of_the_same_conversation(tmp_path):
     sent = [m["content"] for m in model.requests[-1].messages[1:]]
     assert sent[0] == CONTEXT.compaction.asked
     assert sent[1].startswith("The summary.\n\n## Files read before this summary\n\n")
-    assert sent[1].endswith("| f1.txt | 1-1 of 1 | " + session.history.before.turns[0].messages[2].result.sha256[:8] + " | #0001 |")
+    assert sent[1].endswith(
+        "| f1.txt | 1-1 of 1 | " + session.history.before.turns[0].messages[2].result.sha256[:8] + " | #0001 |"
+    )
     assert sent[2] == "Go on\n\n<note>\nToday is 2026-12-01.\n</note>"
     assert list(session.requests["purpose"]) == ["turn", "step", "compaction", "turn"]
     assert list(session.requests["cause"])[-1] == "compaction"
@@ -61,7 +65,10 @@ def test_the_persons_guidance(tmp_path):
     session, model = new(tmp_path, [says("A."), says("S.")])
     session.ask("a")
     session.compact("the {names} | matter")
-    assert model.requests[-1].messages[-1]["content"] == f"{ASKED}\n\nThe person asks you to mind this: the {{names}} | matter"
+    assert (
+        model.requests[-1].messages[-1]["content"]
+        == f"{ASKED}\n\nThe person asks you to mind this: the {{names}} | matter"
+    )
 
 
 FAILURES = [
@@ -97,7 +104,7 @@ def test_an_interrupt_of_a_summary(tmp_path):
                 assert stop.wait(5)
             yield from super().stream(request, stop)
 
-    session, model = new(tmp_path, Waiting([says("A."), says("Never.")]))
+    session, _ = new(tmp_path, Waiting([says("A."), says("Never.")]))
     session.ask("a")
     before = session.history
     with pytest.raises(TurnInterrupted):
@@ -106,7 +113,9 @@ def test_an_interrupt_of_a_summary(tmp_path):
 
 
 def test_text_before_a_call_is_the_summary_and_the_call_is_not_run(tmp_path):
-    session, _ = new(tmp_path, [says("A."), says("So far.", call("write", '{"path": "x", "content": "x"}')), says("B.")])
+    session, _ = new(
+        tmp_path, [says("A."), says("So far.", call("write", '{"path": "x", "content": "x"}')), says("B.")]
+    )
     session.ask("a")
     session.compact()
     assert session.history.summary[1].text == "So far."
@@ -146,7 +155,15 @@ def test_the_table_keeps_the_newest_read_of_each_file(tmp_path):
 
 def test_after_it_a_read_is_a_full_read_and_recall_still_works(tmp_path):
     files(tmp_path)
-    script = [says("", read("f1.txt")), says("A."), says("S."), says("", read("f1.txt"), call("recall", '{"id": "1"}')), says("B."), says("S2."), says("C.")]
+    script = [
+        says("", read("f1.txt")),
+        says("A."),
+        says("S."),
+        says("", read("f1.txt"), call("recall", '{"id": "1"}')),
+        says("B."),
+        says("S2."),
+        says("C."),
+    ]
     session, model = new(tmp_path, script)
     session.ask("a")
     session.compact()
@@ -160,7 +177,15 @@ def test_after_it_a_read_is_a_full_read_and_recall_still_works(tmp_path):
 
 def test_an_undo_past_it(tmp_path):
     files(tmp_path)
-    script = [says("", read("f1.txt")), says("A."), says("B."), says("S."), says("C."), says("", read("f1.txt")), says("D.")]
+    script = [
+        says("", read("f1.txt")),
+        says("A."),
+        says("B."),
+        says("S."),
+        says("C."),
+        says("", read("f1.txt")),
+        says("D."),
+    ]
     session, model = new(tmp_path, script)
     session.ask("a")
     session.ask("b")
@@ -180,7 +205,15 @@ def test_an_undo_past_it(tmp_path):
 @pytest.mark.parametrize("kind", ["agent", "chat"])
 def test_a_chats_table_covers_the_reads_it_no_longer_carries(tmp_path, kind):
     files(tmp_path, 3)
-    script = [says("", read("f1.txt")), says("A."), says("", read("f2.txt")), says("B."), says("", read("f3.txt")), says("C."), says("S.")]
+    script = [
+        says("", read("f1.txt")),
+        says("A."),
+        says("", read("f2.txt")),
+        says("B."),
+        says("", read("f3.txt")),
+        says("C."),
+        says("S."),
+    ]
     session, _ = new(tmp_path, script, kind=kind)
     for word in "abc":
         session.ask(word)

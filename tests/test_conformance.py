@@ -47,7 +47,7 @@ def test_a_case_holds(name):
 
 
 def test_there_are_enough_and_none_is_left_out_here():
-    assert len(CASES) >= 150
+    assert len(CASES) >= 500
     assert not [case.name for case in CASES.values() if missing(case)]
 
 
@@ -55,10 +55,11 @@ def test_there_are_enough_and_none_is_left_out_here():
 
 
 def test_every_sentence_is_proved_and_every_id_is_known():
-    known = [entry["id"] for entry in (*SENTENCES["sentences"], *SENTENCES["decisions"])]
-    assert len(known) == len(set(known))
+    entries = [*SENTENCES["sentences"], *SENTENCES["decisions"]]
+    assert len({entry["id"] for entry in entries}) == len(entries)
     proved = {one for case in CASES.values() for one in case.proves}
-    assert proved == set(known)
+    assert proved == {entry["id"] for entry in entries if "not_applicable" not in entry}
+    assert all(entry["not_applicable"] for entry in entries if "not_applicable" in entry)
 
 
 def test_sentences_are_numbered_without_gaps():
@@ -66,7 +67,7 @@ def test_sentences_are_numbered_without_gaps():
     for entry in SENTENCES["sentences"]:
         section, number = map(int, entry["id"].split("."))
         by_section.setdefault(section, []).append(number)
-    assert list(by_section) == [0, 1, 2, 3, 4, 5, 6]
+    assert list(by_section) == list(range(11))
     assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in by_section.values())
 
 
@@ -76,6 +77,8 @@ def test_sentences_are_numbered_without_gaps():
         ("cap-400-lines-are-whole", "cap-401-lines"),
         ("cap-40000-characters-are-whole", "cap-40001-characters"),
         ("ids-f-to-10", "ids-ffff-to-10000"),
+        ("table-of-50-files", "table-of-51-files"),
+        ("auto-compaction-near-the-window", "auto-compaction-not-far-from-the-window"),
     ],
 )
 def test_the_boundaries_that_were_asked_for_have_both_sides(names):
@@ -106,7 +109,7 @@ def test_the_readme_tells_every_kind_of_step():
     kinds = [
         model["properties"]["do"]["const"] for model in SCHEMA["$defs"].values() if "do" in model.get("properties", {})
     ]
-    assert len(kinds) >= 13
+    assert len(kinds) >= 16
     assert all(f"`{kind}`" in told for kind in kinds)
 
 
@@ -124,7 +127,9 @@ SMALL = {"name": "small", "proves": ["1.1"], "steps": [{"do": "undo"}]}
         file_of({**SMALL, "name": "Not a name"}),
         file_of({**SMALL, "proves": []}),
         file_of({**SMALL, "steps": [{"do": "dance"}]}),
-        file_of({**SMALL, "steps": [{"do": "ask", "words": "x", "exchanges": []}]}),
+        file_of({**SMALL, "steps": [{"do": "ask", "words": "x"}]}),
+        file_of({**SMALL, "steps": [{"do": "front_end", "has": ["wings"]}]}),
+        file_of({**SMALL, "steps": [{"do": "check", "requests": {"first": {}}}]}),
         file_of({**SMALL, "files": {"../beside": "x"}}),
         file_of({**SMALL, "files": {"/etc/x": "x"}}),
         file_of({**SMALL, "files": {"a//b": "x"}}),
@@ -277,6 +282,40 @@ def test_a_broken_expectation_fails(name, broken):
     case = copy.deepcopy(BY_NAME[name])
     broken(case)
     assert first_of(case) is not None
+
+
+def first_exchange(case):
+    return exchanges(case)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "where"),
+    [
+        ("compact-asks-as-the-next-turn", lambda case: case["steps"][-1].update(answer="No."), "the reply's text"),
+        ("compact-is-no-turn", lambda case: case["steps"][2]["turns"].append("More."), "turns"),
+        ("compact-is-no-turn", lambda case: case["steps"][2]["requests"]["3"].update(purpose="turn"), "request table"),
+        ("compact-is-no-turn", lambda case: case["steps"][2]["requests"].update({"9": {}}), "request table"),
+        ("plan-submitted-and-accepted", lambda case: case["steps"][1].update(mode="plan"), "mode"),
+        ("note-none-for-the-models-own-plan", lambda case: case["steps"][1]["plan"].pop(), "plan"),
+        ("crash-with-an-open-call", lambda case: case["steps"][1].pop("results"), "a result more than expected"),
+        ("crash-with-an-open-call", lambda case: case["steps"][0].update(ends="failed"), "how it ends"),
+        ("prefix-has-no-clock", lambda case: first_exchange(case)["system"]["lacks"].append("notebook"), "system prompt"),
+        ("prefix-has-no-clock", lambda case: first_exchange(case)["system"].update(holds=["Today"]), "system prompt"),
+        ("tools-in-a-chat-too", lambda case: first_exchange(case)["tools"]["holds"].append("fly"), "tool list, fly"),
+        ("tools-in-a-chat-too", lambda case: first_exchange(case)["tools"].update(lacks=["read"]), "tool list, read"),
+        ("tools-in-a-chat-too", lambda case: first_exchange(case).update(prefix_of=1), "prefix_of"),
+        ("prefix-is-built-again-for-another-model", lambda case: exchanges(case)[2].update(prefix_of=1), "system prompt"),
+        ("auto-compaction-with-its-table-and-notes", lambda case: exchanges(case)[2].pop("compacts"), "system prompt"),
+        ("the-separate-form-is-used-once", lambda case: exchanges(case)[3]["request"][0]["holds"].reverse(), "content"),
+        ("reasoning-goes-back-word-for-word", lambda case: exchanges(case)[1]["request"][1].pop("extras"), "reasoning_content"),
+    ],
+)  # fmt: skip
+def test_a_broken_expectation_of_a_session_fails(name, broken, where):
+    case = copy.deepcopy(BY_NAME[name])
+    broken(case)
+    found = first_of(case)
+    assert found is not None
+    assert where in found.where
 
 
 def test_one_character_of_any_result_is_noticed():

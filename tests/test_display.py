@@ -19,18 +19,47 @@ from nbcontext.events import CallStarted, Notice, ResultInserted, TextArrived, W
 from nbcontext.result import Result
 
 CONTEXT = assets.loop().context
-TAGS = frozenset("a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split())
+TAGS = frozenset(
+    [
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
+)
 
 PAYLOADS = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>", "<iframe src=//evil></iframe>",
     "[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](java\tscript:alert(1))", "[x](&#106;avascript:alert(1))",
     "[x](data:text/html;base64,PHNjcmlwdD4=)", "![x](http://evil/x.png)", "![x](javascript:alert(1))", "![x](data:image/svg+xml,a)",
-    "<javascript:alert(1)>", "<style>*{display:none}</style>", "<a href='javascript:alert(1)'>x</a>", "<math><mi//xlink:href=\"data:x\">",
-    "[x]: javascript:alert(1)\n\n[x]", "`<script>`", "```html\n<script>alert(1)</script>\n```", "```\"><script>\nx\n```",
+    "<javascript:alert(1)>", "<style>*{display:none}</style>", "<a href='javascript:alert(1)'>x</a>", '<math><mi//xlink:href="data:x">',
+    "[x]: javascript:alert(1)\n\n[x]", "`<script>`", "```html\n<script>alert(1)</script>\n```", '```"><script>\nx\n```',
     "<details open ontoggle=alert(1)>", "<form action=//evil><input name=x></form>", "<base href=//evil>", "<link rel=stylesheet href=//evil>",
     "<meta http-equiv=refresh content='0;url=//evil'>", "<object data=//evil>", "<embed src=//evil>", "[a](vbscript:x)",
     "| a |\n|---|\n| <img src=x> |", "# <img src=x>", "> <script>", "- <script>", "![a][b]\n\n[b]: http://evil/b.png",
-    "[![x](http://evil/x.png)](javascript:alert(1))", "[x](http://a \"t\" onclick=alert(1))", "[x](<http://a\" onclick=\"x>)",
+    "[![x](http://evil/x.png)](javascript:alert(1))", '[x](http://a "t" onclick=alert(1))', '[x](<http://a" onclick="x>)',
     "</div></pre><script>x</script>", "<!--<script>-->", "<![CDATA[<script>]]>", "\u202e<script>", "<scr\0ipt>alert(1)</scr\0ipt>",
     "[x](\x01javascript:alert(1))", "[x](//evil)", "<a id=x name=y class=jp-Cell>x</a>", "[a](file:///etc/passwd)",
 ]  # fmt: skip
@@ -74,7 +103,12 @@ def test_nothing_in_an_answer_runs_or_is_fetched(payload):
             assert "![" not in re.sub(r"`[^`]*`", "", text)
 
 
-@given(st.lists(st.sampled_from([*PAYLOADS, "\n", "\n\n", " ", "`", "*", "[", "](", ")", "<", ">", "|", "a", "```\n", "é"]), max_size=12).map("".join))
+@given(
+    st.lists(
+        st.sampled_from([*PAYLOADS, "\n", "\n\n", " ", "`", "*", "[", "](", ")", "<", ">", "|", "a", "```\n", "é"]),
+        max_size=12,
+    ).map("".join)
+)
 def test_no_mixture_of_them_does(text):
     check_harmless(to_html(text))
     check_harmless(text_bundle(text)["text/html"])
@@ -108,7 +142,16 @@ def test_an_escape_is_seen_and_not_obeyed():
 # -- blocks
 
 
-@given(st.lists(st.text(st.sampled_from("ab`~ \n\n"), max_size=30) | st.just("x" * 900) | st.just("\n\n") | st.just("```\n") | st.just("~~~~ a\n"), max_size=40))
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab`~ \n\n"), max_size=30)
+        | st.just("x" * 900)
+        | st.just("\n\n")
+        | st.just("```\n")
+        | st.just("~~~~ a\n"),
+        max_size=40,
+    )
+)
 def test_the_blocks_join_to_the_text(pieces):
     """But for a fence that is closed at a block's end and opened again, which is what its block needs to stand alone."""
     blocks, done = Blocks(), []
@@ -169,7 +212,9 @@ def stream(front, text, size, seconds):
     return front
 
 
-@pytest.mark.parametrize("text", ["word " * 20_000, "word\n" * 10_000, "a word\n\n" * 12_000, "x" * 100_000, "```\n" + "code\n" * 20_000])
+@pytest.mark.parametrize(
+    "text", ["word " * 20_000, "word\n" * 10_000, "a word\n\n" * 12_000, "x" * 100_000, "```\n" + "code\n" * 20_000]
+)
 @pytest.mark.parametrize(("size", "seconds"), [(20, 0.001), (200, 0.02), (2000, 0.3)])
 def test_updates_grow_with_the_answer(text, size, seconds):
     whole = stream(Front(), text, size, seconds)
@@ -183,7 +228,16 @@ def test_updates_grow_with_the_answer(text, size, seconds):
 
 
 def a_result(number, text="x"):
-    return Result(number=number, call_id=f"c{number}", tool="bash", kind="full", sent=f"[#{number:04x}]\n{text}", stored_sha256="0", stored_lines=1, stored_chars=1)
+    return Result(
+        number=number,
+        call_id=f"c{number}",
+        tool="bash",
+        kind="full",
+        sent=f"[#{number:04x}]\n{text}",
+        stored_sha256="0",
+        stored_lines=1,
+        stored_chars=1,
+    )
 
 
 def test_calls_and_words_keep_their_order():

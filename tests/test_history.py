@@ -53,7 +53,9 @@ def some_result(data, number, call_id):
         case "stub":
             return result(number, call_id, kind="stub", path=path, sha=sha, span=span)
         case "search":
-            return result(number, call_id, key=data.draw(st.sampled_from("kl")), stored=data.draw(st.sampled_from("st")))
+            return result(
+                number, call_id, key=data.draw(st.sampled_from("kl")), stored=data.draw(st.sampled_from("st"))
+            )
         case "gone":
             return replace(result(number, call_id, kind="deleted"), seen=(Seen(resolved=path, sha256=None),))
         case _:

@@ -17,7 +17,14 @@ KEY = "sk-secret-0123456789"
 SMALL = CONTEXT.model_copy(
     update={
         "cap": CONTEXT.cap.model_copy(
-            update={"max_lines": 8, "max_chars": 40, "head_lines": 4, "head_chars": 20, "tail_lines": 2, "tail_chars": 9}
+            update={
+                "max_lines": 8,
+                "max_chars": 40,
+                "head_lines": 4,
+                "head_chars": 20,
+                "tail_lines": 2,
+                "tail_chars": 9,
+            }
         ),
         "window": CONTEXT.window.model_copy(update={"max_lines": 5, "max_chars": 30}),
     }
@@ -59,7 +66,9 @@ def changes():
         ),
         NAMES, st.sampled_from(["created", "diff", "deleted", "moved", "unchanged", "endings"]), KEYED,
     )  # fmt: skip
-    return st.builds(lambda files, note: Changes(files=tuple(files), note=note), st.lists(one, min_size=1, max_size=3), TEXTS)
+    return st.builds(
+        lambda files, note: Changes(files=tuple(files), note=note), st.lists(one, min_size=1, max_size=3), TEXTS
+    )
 
 
 OUTCOMES = st.one_of(
@@ -159,7 +168,10 @@ def capped(body, number):
     return "\n".join([head, between, *shown])
 
 
-@given(st.text(st.sampled_from("ab\r\n\n\n\x0c"), max_size=120) | st.lists(st.sampled_from(["\r\n", "\n", "xxxxx", "a"]), max_size=60).map("".join))
+@given(
+    st.text(st.sampled_from("ab\r\n\n\n\x0c"), max_size=120)
+    | st.lists(st.sampled_from(["\r\n", "\n", "xxxxx", "a"]), max_size=60).map("".join)
+)
 def test_the_cap_is_the_oracles(text):
     made = insert(Text(text=text), EMPTY, number=7, call_id="c", tool="bash")
     body = lines.without_final(text)
@@ -173,7 +185,9 @@ def test_the_cap_is_the_oracles(text):
     ("x\r\n" * 400, "full"), (("y" * 99 + "\r\n") * 400, "full"), (("y" * 99 + "\r\n") * 400 + "y", "capped"),
 ])  # fmt: skip
 def test_the_caps_limits_are_inclusive(text, kind):
-    made = insert(Text(text=text), Surroundings(context=CONTEXT, table=DedupeTable()), number=1, call_id="c", tool="bash")
+    made = insert(
+        Text(text=text), Surroundings(context=CONTEXT, table=DedupeTable()), number=1, call_id="c", tool="bash"
+    )
     assert made.result.kind == kind
     if text == "x" * 40_001:
         assert made.result.sent == f"[#0001]\n{'x' * 20_000} […cut]\n[0 lines elided, full output #0001]"
@@ -211,7 +225,9 @@ def test_recall_goes_on_until_all_was_shown(text, column):
     own = list(lines.iterate(text))
     offset, column, found, part = 1, 1, [], ""
     while offset <= len(own):
-        outcome = Recalled(of=1, offset=offset, limit=None, column=column, total=len(own), lines=lines.iterate(text, offset))
+        outcome = Recalled(
+            of=1, offset=offset, limit=None, column=column, total=len(own), lines=lines.iterate(text, offset)
+        )
         made = insert(outcome, EMPTY, number=2, call_id="c", tool="recall")
         shown = made.result.sent.split("\n", 1)[1] if "\n" in made.result.sent else ""
         if made.result.span.cut:

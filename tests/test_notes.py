@@ -158,7 +158,7 @@ ACTIONS = st.one_of(
     st.tuples(st.just("file"), st.sampled_from([None, "one\n", "two\n"])),
     st.tuples(st.just("plan"), st.sampled_from(["", "a", "b"])),
     st.tuples(st.just("day"), st.integers(1, 3)),
-    st.tuples(st.just("own"), st.sampled_from("xy")),
+    st.tuples(st.just("note"), st.sampled_from("xy")),
     *(st.tuples(st.just(name), st.none()) for name in ("ask", "ask", "undo", "compact", "move", "resume")),
 )
 
@@ -168,76 +168,83 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("notes")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+class Telling:
+    """An oracle beside a session: what the model knows by the prefix and by the notes of the turns that stand."""
+
+    def __init__(self, folder):
+        self.folder, self.clock, self.model = folder, Clock(), ScriptedModel([lambda _: says("Words.")])
+        self.file = folder / "root" / "AGENTS.md"
+        self.file.unlink(missing_ok=True)
+        self.session, _ = new(folder, self.model, f"n{next(_NAMES)}", clock=self.clock, mode="ask")
+        self.now = {"mode": "ask", "personality": "", "file": None, "plan": "", "day": 1}
+        self.told = {"mode": "ask", "personality": "", "file": None}
+        self.own, self.turns = [], []
+        self.is_over = False
+        """Whether the oracle ends here: what follows a summary or an undo past a move is told by the tests above."""
+
+    def mode(self, value):
+        self.session.mode = value
+
+    def personality(self, value):
+        self.session.personality = value
+
+    def change_file(self, value):
+        self.file.unlink(missing_ok=True)
+        if value is not None:
+            self.file.write_text(value)
+
+    def plan(self, value):
+        self.session.plan = [PlanItem(text=value)] if value else []
+
+    def day(self, value):
+        self.clock.now = at(f"2026-12-0{value}T12:00+01:00")
+
+    def note(self, value):
+        self.session.note(value)
+        self.own.append(value)
+
+    def move(self, _):
+        self.session.move(f"m/{next(_NAMES)}")
+        self.told |= {key: self.now[key] for key in ("mode", "personality", "file")}
+        self.turns = [{**turn, "moved": True} for turn in self.turns]
+
+    def resume(self, _):
+        self.session = Session.resume(self.session.name, setup=setup(self.folder, self.model, clock=self.clock))
+
+    def compact(self, _):
+        if self.session.history.turns:
+            self.session.compact()
+            assert "<note>" not in self.model.requests[-1].messages[-1]["content"]
+            self.is_over = True
+
+    def undo(self, _):
+        if self.turns:
+            turn = self.turns.pop()
+            self.session.undo()
+            self.told, self.own, self.is_over = turn["told"], turn["own"] + self.own, turn["moved"]
+
+    def ask(self, _):
+        self.turns.append({"told": dict(self.told), "own": self.own, "moved": False})
+        self.session.ask("w")
+        assert sent(self.model) == ("w", expected_notes(self.told, self.now, self.own))
+        self.told, self.own = dict(self.now), []
+        previous, last = (self.model.requests * 2)[-2:]
+        if previous.model == last.model and len(previous.messages) < len(last.messages):
+            assert broken(previous, last) is None
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.lists(ACTIONS, max_size=14))
 def test_in_any_order_each_change_is_told_once(folder, actions):
-    """An oracle of what the model knows: what it was told by the prefix and the notes of turns that still stand."""
-    clock, model = Clock(), ScriptedModel([lambda _: says("Words.")])
-    file = folder / "root" / "AGENTS.md"
-    file.unlink(missing_ok=True)
-    session, _ = new(folder, model, f"n{next(_NAMES)}", clock=clock, mode="ask")
-    name = session.name
-    now = {"mode": "ask", "personality": "", "file": None, "plan": "", "day": 1}
-    told = {"mode": "ask", "personality": "", "file": None}
-    own, known = [], []  # `known`: what the model knew before each turn, own notes of the turn, and in which epoch
-    epochs = [[]]
+    oracle = Telling(folder)
     for what, value in actions:
-        before = len(model.requests)
-        if what in ("mode", "personality"):
-            setattr(session, what, value)
-            now[what] = value
-        elif what == "file":
-            file.unlink(missing_ok=True)
-            if value is not None:
-                file.write_text(value)
-            now[what] = value
-        elif what == "plan":
-            session.plan = [PlanItem(text=value)] if value else []
-            now[what] = value
-        elif what == "day":
-            clock.now = at(f"2026-12-0{value}T12:00+01:00")
-            now[what] = value
-        elif what == "own":
-            session.note(value)
-            own.append(value)
-        elif what == "move":
-            session.move(f"m/{before}")
-            told |= {key: now[key] for key in ("mode", "personality", "file")}
-            for epoch in epochs:
-                for turn in epoch:
-                    turn["moved"] = True
-        elif what == "resume":
-            session = Session.resume(name, setup=setup(folder, model, clock=clock))
-        elif what == "compact":
-            if not session.history.turns:
-                continue
-            session.compact()
-            assert "<note>" not in model.requests[-1].messages[-1]["content"]
-            told = {key: now[key] for key in ("mode", "personality", "file")}
-            return  # what follows a summary is told by the tests above
-        elif what == "undo":
-            if not epochs[-1]:
-                continue
-            turn = epochs[-1].pop()
-            session.undo()
-            if not turn["moved"]:
-                told = turn["told"]
-            else:
-                told = {**turn["told"], **{key: told.get(key) for key in ("mode", "personality", "file")}}
-            own = turn["own"] + own
-            if turn["moved"]:
-                return
-        elif what == "ask":
-            epochs[-1].append({"told": dict(told), "own": own, "moved": False})
-            session.ask("w")
-            expected = expected_notes(told, now, own)
-            assert sent(model) == ("w", expected)
-            told, own = dict(now), []
-        if len(model.requests) > max(before, 1) and what == "ask" and len(epochs[-1]) > 1:
-            previous, last = model.requests[-2], model.requests[-1]
-            if previous.model == last.model and len(previous.messages) < len(last.messages):
-                assert broken(previous, last) is None
-    assert known == []
+        getattr(oracle, "change_file" if what == "file" else what)(value)
+        if what in oracle.now:
+            oracle.now[what] = value
+        if oracle.is_over:
+            return
 
 
 def expected_notes(told, now, own):

@@ -173,8 +173,12 @@ def test_recall_reads_windows_of_a_large_text(place):
 
 
 def test_export_and_import_lose_nothing(place, tmp_path):
-    script = [says("", call("read", '{"path": "a.txt"}'), call("bash", '{"command": "seq 2000"}')), says("So."), says("B.")]
-    session, made = opened(place, script)
+    script = [
+        says("", call("read", '{"path": "a.txt"}'), call("bash", '{"command": "seq 2000"}')),
+        says("So."),
+        says("B."),
+    ]
+    session, _ = opened(place, script)
     session.ask("Look \u2028 \x85 \r\n")
     session.undo()
     session.ask("Again")
@@ -284,7 +288,9 @@ def test_what_is_no_store_is_said_so(tmp_path, content):
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path):
-    session, model = new(tmp_path, [lambda _: says("", call("bash", '{"command": "seq 300000"}')), says("So."), says("B.")])
+    session, model = new(
+        tmp_path, [lambda _: says("", call("bash", '{"command": "seq 300000"}')), says("So."), says("B.")]
+    )
     engine = session._log.store._engine
     engine.dispose()
     from sqlalchemy import event
@@ -335,7 +341,9 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path):
     random.seed(7)
     before = 0
     for _ in range(5):
-        with writer(tmp_path, "[(session.ask('w'), print(session.history.last_number, flush=True)) for _ in range(999)]") as child:
+        with writer(
+            tmp_path, "[(session.ask('w'), print(session.history.last_number, flush=True)) for _ in range(999)]"
+        ) as child:
             assert child.stdout.readline() == "ready\n"
             told = 0
             for _ in range(random.randint(1, 4)):

@@ -50,7 +50,13 @@ def folder(tmp_path_factory):
 
 
 def calls_of(data):
-    kinds = [("list", "{}"), ("read", '{"path": "a.txt"}'), ("read", "{broken"), ("nope", "{}"), ("bash", '{"command": "echo x"}')]
+    kinds = [
+        ("list", "{}"),
+        ("read", '{"path": "a.txt"}'),
+        ("read", "{broken"),
+        ("nope", "{}"),
+        ("bash", '{"command": "echo x"}'),
+    ]
     return [call(*data.draw(st.sampled_from(kinds))) for _ in range(data.draw(st.integers(1, 3)))]
 
 
@@ -88,7 +94,9 @@ def do(session, action):
         return
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.data(), st.sampled_from(["agent", "chat"]))
 def test_whatever_happens_the_next_request_is_well_formed(folder, data, kind):
     answers = iter([an_answer(data) for _ in range(data.draw(st.integers(1, 12)))])
@@ -177,13 +185,17 @@ def test_partial_text_is_kept_and_marked(folder):
 
 
 def test_an_interrupt_between_two_calls_answers_the_rest(folder):
-    model = ScriptedModel([says("", call("bash", '{"command": "echo one"}'), call("bash", '{"command": "sleep 60"}')), says("Good.")])
+    model = ScriptedModel(
+        [says("", call("bash", '{"command": "echo one"}'), call("bash", '{"command": "sleep 60"}')), says("Good.")]
+    )
     session, _ = new(folder, model, "between", surface=Surface(show=interrupted_after(ResultInserted)))
     with pytest.raises(TurnInterrupted):
         session.ask("Run both")
     kinds = [result.kind for result in session.history.turn.results]
     assert kinds == ["full", "interrupted"]
-    assert [r.sent.split("\n", 1)[1] for r in session.history.turn.results][1] == "Interrupted: the call did not finish."
+    assert [r.sent.split("\n", 1)[1] for r in session.history.turn.results][
+        1
+    ] == "Interrupted: the call did not finish."
     session.surface = Surface()
     assert session.go_on().text == "Good."
     assert shapes(model.requests[-1]) == []
@@ -344,8 +356,16 @@ def test_events_tell_the_turn_in_its_order(folder):
     script = [says("Look.", call("list")), says("So.")]
     session, _ = new(folder, script, "events", surface=Surface(show=events.append))
     reply = session.ask("Look")
-    kinds = [type(event).__name__ for event in events if not type(event).__name__ == "Waited"]
-    assert kinds == ["TurnStarted", "TextArrived", "RequestEnded", "CallStarted", "ResultInserted", "TextArrived", "RequestEnded"]
+    kinds = [type(event).__name__ for event in events if type(event).__name__ != "Waited"]
+    assert kinds == [
+        "TurnStarted",
+        "TextArrived",
+        "RequestEnded",
+        "CallStarted",
+        "ResultInserted",
+        "TextArrived",
+        "RequestEnded",
+    ]
     assert isinstance(events[0], TurnStarted)
     assert [e.request for e in events if isinstance(e, RequestEnded)] == [1, 2]
     assert (reply.steps, len(reply.results), reply.text) == (2, 1, "Look.\n\nSo.")
@@ -393,3 +413,19 @@ def test_an_interrupt_of_the_summary_sends_nothing(folder):
         session.ask("Second")
     assert session.go_on().text == "Two."
     assert shapes(model.requests[-1]) == []
+
+
+def test_a_persons_tool_that_leaves_is_a_fault_of_the_tool(folder):
+    from nbcontext.tools.own import OWN, tool
+
+    @tool(read_only=True)
+    def leave() -> str:
+        """Leave the process."""
+        raise SystemExit(3)
+
+    session, _ = new(folder, [says("", call("leave")), says("Still here.")], "leave")
+    try:
+        reply = session.ask("Leave")
+    finally:
+        del OWN["leave"]
+    assert (reply.results[0].kind, reply.text) == ("error", "Still here.")

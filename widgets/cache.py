@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbcontext.display import chart
-from nbcontext.display.bars import MOST, Head, bars, head, width_of
+from nbcontext.display.bars import STATIC, Head, bars, head, width_of
 from nbcontext.display.summary import money, number
-from nbcontext.widgets.model import Answer, Later, Look, Message, whole
-from nbcontext.widgets.reader import Reader
+
+from .model import Answer, Later, Look, Message, whole
+from .reader import Reader
 
 if TYPE_CHECKING:
     from nbcontext.display.twin import Twin
@@ -38,10 +39,10 @@ class CacheModel:
 
     def state(self) -> Message:
         """Return all that is shown now."""
-        return {**self._range(), "head": self._head.line(), "about": self._about_parts()}
+        return {**self._range(), "head": self._head.packed(), "about": self._about_parts()}
 
-    def update(self) -> Message | None:
-        """Look again; return the bars that are new or changed."""
+    def update(self) -> Message | list[Any] | None:
+        """Look again; return the bars that are new or changed; of one more request its bar alone."""
         width, before = self._width(), list(self._rows)
         changed = self._look_again()
         told, self._told = self._told, self._about()
@@ -49,17 +50,24 @@ class CacheModel:
             return None
         about = {} if told == self._told else {"about": self._about_parts()}
         if changed is None or changed >= self._last:
-            return {"total": len(self._rows), "head": self._head.line(), **about}
+            return {"head": self._head.packed(), **about}
         if self._width() != width or changed < self._first or not before:
-            return {**self._range(), "head": self._head.line(), **about}
+            return {**self._range(), "head": self._head.packed(), **about}
+        if width == 1 and changed == len(before) == len(self._rows) - 1 and not about:
+            return bars(self._rows, changed, width=1)[0].packed()
         at = (changed - self._first) // width
-        some = bars(self._rows, self._first + at * width, self._last, (self._last - self._first) // width + 1)
-        return {"total": len(self._rows), "last": self._last, "at": at, "bars": [b.packed() for b in some],
-                "head": self._head.line(), **about}  # fmt: skip
+        some = bars(self._rows, self._first + at * width, self._last, width=width)
+        return {"at": at, "bars": [b.packed() for b in some],
+                "head": self._head.packed(), **about}  # fmt: skip
 
     def twin(self) -> Twin:
         """Return all requests as an image."""
-        return chart.twin(bars(self._rows), self._head, title=self._title(), note=self._note())
+        return chart.twin(
+            bars(self._rows, width=width_of(len(self._rows), STATIC)),
+            self._head,
+            title=self._title(),
+            note=self._note(),
+        )
 
     def answer(self, asked: Mapping[str, Any]) -> Answer | Later:
         """Return a `range` of bars, the `detail` of a request, or what the reader gives."""
@@ -93,7 +101,7 @@ class CacheModel:
         return width_of(self._last - self._first)
 
     def _range(self) -> Message:
-        made = [each.packed() for each in bars(self._rows, self._first, self._last, MOST)]
+        made = [each.packed() for each in bars(self._rows, self._first, self._last, width=self._width())]
         return {"total": len(self._rows), "first": self._first, "last": self._last, "width": self._width(),
                 "bars": made, "at": 0, "reset": True}  # fmt: skip
 
@@ -123,8 +131,8 @@ class CacheModel:
             ("model", row["model"]),
             ("sent at", row["sent_at"]),
             ("cause", row["cause"] or "none: the cache served all it could"),
-            ("input", f"{number(row['prompt_tokens'])} tokens, {number(row['cached_tokens'])} from cache, "
-                      f"{number(row['cache_write_tokens'])} written"),
+            ("input", ", ".join((f"{number(row['prompt_tokens'])} tokens", f"{number(row['cached_tokens'])} from cache",
+                                 f"{number(row['cache_write_tokens'])} written"))),
             ("output", f"{number(row['completion_tokens'])} tokens, {number(row['reasoning_tokens'])} reasoning"),
             ("cost", money(row["cost"])),
             ("first token", seconds["ttft_ms"] or "?"),
@@ -133,28 +141,29 @@ class CacheModel:
         ]  # fmt: skip
         sent = self._reader.request(request)
         before = self._reader.request(request - 1) if request > 1 else None
-        at = _goes_on(before, sent)
+        at, has_broken = _goes_on(before, sent)
         facts.append(("it sent", f"{len(sent.messages)} messages, {len(sent.tools)} tools"))
         return {
             "request": request,
             "facts": facts,
             "at": at,
-            "broke": before is not None and _broke(before, at),
+            "broke": has_broken,
             "messages": len(sent.messages),
         }
 
 
-def _goes_on(before: Request | None, sent: Request) -> int:
-    """Return the place of the first message that the request before had not, or had otherwise; -1: the tool list."""
+def _goes_on(before: Request | None, sent: Request) -> tuple[int, bool]:
+    """Return where a request goes on from the one before, and whether it changed what that had.
+
+    The place is that of the first message that the request before had not, or had otherwise; -1: the tool list.
+    """
     if before is None:
-        return 0
+        return 0, False
     if before.messages[:1] == sent.messages[:1] and before.tools != sent.tools:
-        return -1
-    pairs = zip(before.messages, sent.messages, strict=False)
-    shared = min(len(before.messages), len(sent.messages))
-    return next((at for at, (old, new) in enumerate(pairs) if old != new), min(shared, len(sent.messages) - 1))
-
-
-def _broke(before: Request, at: int) -> bool:
-    """Return whether what stands at `at` replaced something that was there before."""
-    return at < len(before.messages)
+        return -1, True
+    for at, (old, new) in enumerate(zip(before.messages, sent.messages, strict=False)):
+        if old != new:
+            return at, True
+    if len(sent.messages) < len(before.messages):
+        return len(sent.messages), True
+    return min(len(before.messages), len(sent.messages) - 1), False

@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _MOST_BYTES = 50_000_000
 """Larger files are not hashed while somebody scrolls."""
@@ -28,7 +29,7 @@ class Disk:
         if path is None or sha256 is None:
             return ""
         try:
-            now = os.stat(path)
+            now = Path(path).stat()
             if not stat.S_ISREG(now.st_mode):
                 return "changed"
             if now.st_size > _MOST_BYTES:
@@ -45,7 +46,7 @@ class Disk:
         if known is not None and known[0] == looks:
             return known[1]
         digest = hashlib.sha256()
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
         self._known[path] = (looks, digest.hexdigest())

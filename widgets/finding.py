@@ -1,5 +1,6 @@
-"""Search in a text by ripgrep in a process of its own: no pattern can hang the kernel, and none takes long (its engine
-is linear in the text, and there is a time limit).
+"""Search in a text by ripgrep in a process of its own.
+
+No pattern can hang the kernel, and none takes long: its engine is linear in the text, and there is a time limit.
 """
 
 from __future__ import annotations

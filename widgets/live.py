@@ -6,6 +6,7 @@ they may wait for its end), so nothing relies on them, and a lock keeps the mode
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from functools import cache
@@ -15,8 +16,9 @@ import anywidget
 import traitlets
 
 from nbcontext.display.plain import visible
-from nbcontext.widgets.model import Answer, Later, Message, Model
-from nbcontext.widgets.modules import joined, style
+
+from .model import Answer, Later, Message, Model
+from .modules import joined, style
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -24,15 +26,19 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 class LiveView(anywidget.AnyWidget):
     """One live view; `live` makes the class of its kind."""
 
-    state = traitlets.Dict().tag(sync=True)
-    """The model's state, with the number of the last message; a page that is loaded again begins from it."""
+    state = traitlets.Unicode().tag(sync=True)
+    """The model's state and the number of the last message as JSON; a page that is loaded again begins from it.
+
+    As one text, because a saved notebook has every number of a list on a line of its own.
+    """
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._lock = threading.RLock()
         self._seq = 0
+        self._is_old = False
         self._later: Later | None = None
-        super().__init__(state={**model.state(), "seq": 0})
+        super().__init__(state=self._whole())
         self.on_msg(self._on_message)
 
     def data(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -47,15 +53,26 @@ class LiveView(anywidget.AnyWidget):
             if changed is None:
                 return False
             self._seq += 1
-            # The whole state is not sent along: it is only there for a page that is loaded again.
-            self._trait_values["state"] = {**self._model.state(), "seq": self._seq}
+            self._is_old = True
             self.send({"update": changed, "seq": self._seq})
         return True
+
+    def get_state(self, *args: Any, **more: Any) -> dict[str, Any]:
+        """Return the traits; the model's state is made anew for a page that is loaded again, not for every message."""
+        if self._is_old:
+            with self._lock:
+                self._trait_values["state"] = self._whole()
+                self._is_old = False
+        found: dict[str, Any] = super().get_state(*args, **more)
+        return found
 
     def settle(self) -> None:
         """Send the whole state once: what a lossy channel dropped is made good, and savers of state see it."""
         with self._lock:
             self.send_state("state")
+
+    def _whole(self) -> str:
+        return json.dumps({**self._model.state(), "seq": self._seq}, ensure_ascii=False, separators=(",", ":"))
 
     def _on_message(self, _: object, content: Any, __: object) -> None:
         if not isinstance(content, Mapping) or "ask" not in content:

@@ -48,7 +48,7 @@ class Model(Protocol):
     def state(self) -> Message:
         """Return all that is shown now, small enough to be saved."""
 
-    def update(self) -> Message | None:
+    def update(self) -> Message | list[Any] | None:
         """Look again; return what changed since the last state or update, None where nothing did."""
 
     def twin(self) -> Twin:

@@ -1,7 +1,7 @@
 """The ES module of a view as one text: a widget's module cannot import its neighbours, so they are put in front of it.
 
-The text is sent and saved with every view, so comment lines, indentation and spaces that mean nothing go. No bundler: the
-files in `static/` are the source, and run as they are in node's tests.
+The text is sent and saved with every view, so comment lines, indentation and spaces that mean nothing go. No bundler:
+the files in `static/` are the source, and run as they are in node's tests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.resources import files
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z_]+\.js)";$', re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(//.*|/\*\*.*\*/)$")
 _STRING = re.compile(r'("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)')
-"""Strings of the modules; they have no single quotes, no regular expressions, and no string within a template's `${}`."""
+"""Strings of the modules, which have no single quotes, no regular expressions and no template in a template."""
 _SPACES = re.compile(r" *(=>|[=!]==|[-+*/<>]=|&&|\|\||[{}()\[\];,:?=<>*/%]) *")
 
 

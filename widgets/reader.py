@@ -12,8 +12,9 @@ from nbcontext import lines
 from nbcontext.display.plain import visible
 from nbcontext.display.recalled import Unsent, bracket, unsent
 from nbcontext.errors import SessionError
-from nbcontext.widgets.finding import Pattern, Search
-from nbcontext.widgets.model import Answer, Later, Look, whole
+
+from .finding import Pattern, Search
+from .model import Answer, Later, Look, whole
 
 if TYPE_CHECKING:
     from nbcontext.request import Message as SentMessage
@@ -100,7 +101,8 @@ class Reader:
     def window(self, source: Source, first: int, find: object = None, told: Mapping[str, Any] | None = None) -> Answer:
         """Return the window that begins at line `first`: whole lines, long ones cut and counted."""
         most = self.look.context.window.max_lines
-        raw, size = [], 0
+        raw: list[str] = []
+        size = 0
         for line in islice(self.lines(source, first), most):
             size += min(len(line), LINE_CHARS)
             if raw and size > WINDOW_CHARS:

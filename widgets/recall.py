@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbcontext.display import recalled
 from nbcontext.display.result_rows import places
-from nbcontext.widgets.model import Answer, Later, Look, Message, whole
-from nbcontext.widgets.reader import Reader
+
+from .model import Answer, Later, Look, Message, whole
+from .reader import Reader
 
 if TYPE_CHECKING:
     from nbcontext.display.twin import Twin

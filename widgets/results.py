@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from nbcontext.display import result_table
 from nbcontext.display.result_rows import COLUMNS, Query, ResultRow, Sums, made_from, moved, places
-from nbcontext.widgets.disk import Disk
-from nbcontext.widgets.model import Answer, Later, Look, Message, whole
-from nbcontext.widgets.reader import Reader
+
+from .disk import Disk
+from .model import Answer, Later, Look, Message, whole
+from .reader import Reader
 
 if TYPE_CHECKING:
     from nbcontext.display.twin import Twin

@@ -33,6 +33,7 @@ Mode = Literal["plan", "ask", "edit", "auto"]
 class Call(Form):
     """A call that the model makes."""
 
+    extras: dict[str, Any] = Field(default={}, description="Its keys that the provider wants back word for word.")
     id: str | None = Field(default=None, description="None: `c` and the call's number in the case, from 1.")
     tool: str
     arguments: Text | dict[str, Any] = Field(
@@ -41,11 +42,20 @@ class Call(Form):
 
 
 class Reply(Form):
-    """What the model answers: text, calls, or both; or the request fails."""
+    """What the model answers: text, calls, or both; or the request breaks off, and the text is what had come."""
 
-    text: Text = ""
+    text: Text = Field(default="", description="What comes before the calls.")
     calls: tuple[Call, ...] = ()
+    after: Text = Field(default="", description="Text that comes after the calls.")
+    reasoning: Text = ""
+    extras: dict[str, Any] = Field(default={}, description="Keys of the message that its provider wants back.")
+    finish: str | None = Field(default=None, description="The finish reason; null: `tool_calls` or `stop`.")
+    usage: dict[str, Any] | None = Field(default=None, description="Token counts as the provider reports them.")
     fails: str | None = Field(default=None, description="The request fails with these words.")
+    too_long: bool = Field(default=False, description="Whether it fails because it does not fit the model's window.")
+    stops: Literal["interrupt", "crash"] | None = Field(
+        default=None, description="The person interrupts while it comes, or the program ends at once."
+    )
 
 
 class AllOf(Form):
@@ -55,10 +65,17 @@ class AllOf(Form):
 
 
 class UserMessage(Form):
-    """The person's message."""
+    """The person's message: its content, or texts that stand in it in this order."""
 
     role: Literal["user"]
-    content: Text
+    content: Text | None = None
+    holds: tuple[Text, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if (self.content is None) == (not self.holds):
+            raise ValueError("a user message has either content or holds")
+        return self
 
 
 class Function(Form):
@@ -74,6 +91,7 @@ class MessageCall(Form):
     id: str
     type: Literal["function"]
     function: Function
+    extras: dict[str, Any] = Field(default={}, description="Its other keys.")
 
 
 class AssistantMessage(Form):
@@ -82,6 +100,7 @@ class AssistantMessage(Form):
     role: Literal["assistant"]
     content: Text | None
     tool_calls: tuple[MessageCall, ...] | None = None
+    extras: dict[str, Any] = Field(default={}, description="Its other keys.")
 
 
 class ToolMessage(Form):
@@ -102,9 +121,30 @@ class ToolMessage(Form):
 Message = AllOf | UserMessage | AssistantMessage | ToolMessage
 
 
+class SystemPrompt(Form):
+    """Texts that stand in a system prompt, and texts that do not."""
+
+    holds: tuple[Text, ...] = ()
+    lacks: tuple[Text, ...] = ()
+
+
+class ToolNames(Form):
+    """Tools that a request offers, and tools that it does not."""
+
+    holds: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
 class Exchange(Form):
     """One request, the model's reply to it, and the results of the reply's calls."""
 
+    system: SystemPrompt | None = None
+    tools: ToolNames | None = None
+    prefix_of: int | None = Field(
+        default=None, ge=1, description="The request whose system prompt and tool list these are, byte for byte."
+    )
+    apart: bool = Field(default=False, description="Whether it is a subagent's, whose session has its own prefix.")
+    compacts: bool = Field(default=False, description="Whether the reply is a summary that replaces the history.")
     request: tuple[Message, ...] = Field(min_length=1, description="All messages after the system prompt.")
     meanwhile: tuple[Change, ...] = Field(default=(), description="Outside changes before the reply arrives.")
     reply: Reply
@@ -113,14 +153,15 @@ class Exchange(Form):
 
 # -- steps
 
-Ending = Literal["answered", "max_steps", "interrupted", "failed"]
+Ending = Literal["answered", "max_steps", "interrupted", "failed", "crashed"]
 
 
 class Exchanging(Form):
     """Base of the steps that talk with the model."""
 
-    exchanges: tuple[Exchange, ...] = Field(min_length=1)
+    exchanges: tuple[Exchange, ...] = Field(description="None where nothing may be sent.")
     ends: Ending = "answered"
+    answer: Text | None = Field(default=None, description="The reply's text as the person is given it.")
 
 
 class Ask(Exchanging):
@@ -167,6 +208,7 @@ class Resume(Form):
     """The session is opened anew from its store."""
 
     do: Literal["resume"]
+    results: tuple[Text, ...] = Field(default=(), description="Results of the calls that a crash left without one.")
 
 
 class SetMode(Form):
@@ -174,6 +216,37 @@ class SetMode(Form):
 
     do: Literal["mode"]
     mode: Mode
+
+
+class SetPersonality(Form):
+    """The person chooses a personality."""
+
+    do: Literal["personality"]
+    name: str = Field(description="Empty: none.")
+
+
+class PlanItem(Form):
+    """One item of a plan."""
+
+    text: Text
+    status: Literal["pending", "in_progress", "done"] = "pending"
+
+
+class SetPlan(Form):
+    """The person changes the plan."""
+
+    do: Literal["plan"]
+    items: tuple[PlanItem, ...]
+
+
+Door = Literal["display", "page"]
+
+
+class FrontEnd(Form):
+    """What a front end can do is another from here on."""
+
+    do: Literal["front_end"]
+    has: tuple[Door, ...] = Field(description="`display`: it can show something; `page`: a page is open.")
 
 
 class Note(Form):
@@ -201,19 +274,41 @@ class Outside(Form):
     """Outside changes between two steps."""
 
     do: Literal["change"]
+    at: Literal["workspace", "home"] = Field(default="workspace", description="`home`: the person's own folder.")
     changes: tuple[Change, ...] = Field(min_length=1)
 
 
 class Check(Form):
-    """Nothing is done: files and stored texts must be as named."""
+    """Nothing is done: files, stored texts and the session must be as named."""
 
     do: Literal["check"]
     files: dict[Path, File | None] = Field(default={}, description="null: there must be nothing.")
     stored: dict[Id, Text] = Field(default={}, description="The whole stored text of results.")
+    turns: tuple[Text, ...] | None = Field(default=None, description="The words of every live turn, in order.")
+    mode: Mode | None = None
+    plan: tuple[PlanItem, ...] | None = None
+    requests: dict[Annotated[str, Field(pattern="^[1-9][0-9]*$")], dict[str, Any]] = Field(
+        default={}, description="Columns of the request table, by the request's number in the case."
+    )
 
 
 Step = Annotated[
-    Ask | Continue | Retry | Compact | Undo | Rewind | Resume | SetMode | Note | Move | SetClock | Outside | Check,
+    Ask
+    | Continue
+    | Retry
+    | Compact
+    | Undo
+    | Rewind
+    | Resume
+    | SetMode
+    | SetPersonality
+    | SetPlan
+    | FrontEnd
+    | Note
+    | Move
+    | SetClock
+    | Outside
+    | Check,
     Field(discriminator="do"),
 ]
 
@@ -227,6 +322,25 @@ class Interrupt(Form):
     interrupt: Literal[True]
 
 
+class Crash(Form):
+    """The program ends while the call runs; what was written by then is all that is left."""
+
+    crash: Literal[True]
+
+
+Answers = tuple[Text | Interrupt | Crash, ...]
+
+
+class CaseTool(Form):
+    """A tool of the case, and when a session has it and it can be used."""
+
+    answers: Answers
+    requires: Literal["plan", "display", "page", "forge"] | None = None
+    unavailable: Text = Field(default="", description="What a call is answered meanwhile; empty: loop.json's text.")
+    sessions: tuple[Literal["agent", "chat"], ...] = ("agent", "chat")
+    vision: bool = Field(default=False, description="Whether only a model that sees images has it.")
+
+
 class Session(Form):
     """What the session is made with."""
 
@@ -235,6 +349,10 @@ class Session(Form):
     model: str = "scripted/model"
     clock: Time = "2026-12-01T09:00"
     only: tuple[str, ...] | None = Field(default=None, description="Its tools; null: all.")
+    without: tuple[str, ...] = Field(default=(), description="Tools that it has not.")
+    window: int | None = Field(default=None, ge=1, description="Tokens of the model's window; null: unknown.")
+    vision: bool = Field(default=False, description="Whether the model sees images.")
+    front_end: tuple[Door, ...] = ()
     max_steps: int = Field(default=100, ge=1)
     consent: tuple[str, ...] = Field(
         default=(), description="The person's answers where they are asked, in order; after them nobody can be asked."
@@ -251,7 +369,8 @@ class Case(Form):
     session: Session = Session()
     first_number: int = Field(default=1, ge=1, description="Number of the first result; those before are taken back.")
     files: dict[Path, File] = Field(default={}, description="The workspace before the session begins.")
-    tools: dict[str, tuple[Text | Interrupt, ...]] = Field(
+    home: dict[Path, File] = Field(default={}, description="The person's own folder before the session begins.")
+    tools: dict[str, Answers | CaseTool] = Field(
         default={}, description="Tools of the case without arguments; the k-th call of one gives its k-th text."
     )
     steps: tuple[Step, ...] = Field(min_length=1)

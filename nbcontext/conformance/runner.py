@@ -59,6 +59,8 @@ def _first(case: Case, workspace: Workspace, settings: Settings) -> Difference |
         workspace.folder.mkdir()
         for path, file in case.files.items():
             workspace.put(path, file)
+        for path, file in case.home.items():
+            Workspace(settings.home_folder()).put(path, file)
         comparison = Comparison(Stage(case, workspace, settings))
         for number, step in enumerate(case.steps, 1):
             where = f"step {number} ({step.do})"

@@ -1,31 +1,31 @@
-"""A case on stage: its workspace, its session on the real code, and a model that plays the case's replies."""
+"""A case on stage: its workspace, its session on the real code, and the model that plays the case's replies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nbcontext import assets, hygiene
 from nbcontext.call import Call
-from nbcontext.conformance.form import Case, Exchange
-from nbcontext.conformance.texts import argument_text, expanded
+from nbcontext.conformance.form import Case, Door, Exchange
+from nbcontext.conformance.player import Player
+from nbcontext.conformance.workspace import Workspace
 from nbcontext.engine import Surface
 from nbcontext.entry import Inserted, Replied, TakenBack, TurnBegan
 from nbcontext.events import Event, ResultInserted
 from nbcontext.history import assistant_message, dump
 from nbcontext.hygiene.table import EMPTY
 from nbcontext.log import Log
-from nbcontext.model.failures import RequestFailed
 from nbcontext.model.reply import Completion
 from nbcontext.opening import Setup
 from nbcontext.outcome import Text
 from nbcontext.session import Session
-from nbcontext.testing import ScriptedModel
 from nbcontext.toolbox import toolbox
 from nbcontext.tools.own import OWN
 
 if TYPE_CHECKING:
-    from nbcontext.conformance.workspace import Workspace
+    from nbcontext.exhibit import Exhibit
     from nbcontext.request import Request
     from nbcontext.result import Result
     from nbcontext.settings import Settings
@@ -38,16 +38,16 @@ class Stage:
         """Open the case's session; its files are laid out and its tools registered before."""
         self.case = case
         self.workspace = workspace
+        self.home = Workspace(settings.home_folder())
         self.settings = settings
         self.now = datetime.fromisoformat(case.session.clock).astimezone()
         self.results: list[Result] = []
         """All results inserted so far, as they were shown."""
         self.may_change_prefix = True
         """Whether the next request may have another system prompt and tool list than the one before."""
-        self._waiting: list[Exchange] = []
-        self._calls = 0
+        self._front_end = frozenset(case.session.front_end)
         self._consents = list(case.session.consent)
-        self._model = ScriptedModel([self._answer])
+        self._model = Player(workspace, vision=case.session.vision)
         self.session = self._open()
 
     @property
@@ -67,32 +67,42 @@ class Stage:
 
     def get_ready(self, exchanges: tuple[Exchange, ...]) -> None:
         """Get ready to play the replies of `exchanges`."""
-        self._waiting = list(exchanges)
+        self._model.waiting = list(exchanges)
 
     def resume(self) -> None:
         """Open the session anew from its store."""
         self.session = Session.resume(self.case.name, setup=self._setup)
 
+    def open_doors(self, doors: Iterable[Door]) -> None:
+        """Have a front end that can do this and no more."""
+        self._front_end = frozenset(doors)
+        self.session.surface = self._surface
+
+    @property
+    def _surface(self) -> Surface:
+        return Surface(
+            show=self._show,
+            ask=lambda _: self._consents.pop(0) if self._consents else None,
+            display=_look_away if "display" in self._front_end else None,
+            page=lambda: "page" in self._front_end,
+        )
+
     @property
     def _setup(self) -> Setup:
-        return Setup(
-            settings=self.settings,
-            client=self._model,
-            surface=Surface(show=self._show, ask=lambda _: self._consents.pop(0) if self._consents else None),
-            clock=lambda: self.now,
-        )
+        return Setup(settings=self.settings, client=self._model, surface=self._surface, clock=lambda: self.now)
 
     def _open(self) -> Session:
         made = self.case.session
-        without = () if made.only is None else [name for name in toolbox(OWN.values()) if name not in made.only]
+        left_out = () if made.only is None else [name for name in toolbox(OWN.values()) if name not in made.only]
         session = Session.new(
             self.case.name,
             model=made.model,
             root=self.workspace.folder,
             kind=made.kind,
             mode=made.mode,
-            without=without,
+            without=(*left_out, *made.without),
             max_steps=made.max_steps,
+            window=made.window,
             setup=self._setup,
         )
         if self.case.first_number == 1:
@@ -118,20 +128,6 @@ class Stage:
         if isinstance(event, ResultInserted):
             self.results.append(event.result)
 
-    def _answer(self, _: Request) -> Completion | Exception:
-        """Play the next reply; called where the turn runs, while the request waits for its answer."""
-        if not self._waiting:
-            return RequestFailed("The case has no reply to this request.")
-        exchange, root = self._waiting.pop(0), self.workspace.root
-        for change in exchange.meanwhile:
-            self.workspace.change(change)
-        reply = exchange.reply
-        if reply.fails is not None:
-            return RequestFailed(reply.fails)
-        calls = []
-        for call in reply.calls:
-            self._calls += 1
-            arguments = argument_text(call.arguments, root)
-            calls.append(Call(id=call.id or f"c{self._calls}", name=call.tool, arguments=arguments))
-        reason = "tool_calls" if calls else "stop"
-        return Completion(text=expanded(reply.text, root), calls=tuple(calls), finish_reason=reason, complete=True)
+
+def _look_away(_: Exhibit) -> None:
+    """Be shown something: a case has nobody who looks."""

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from nbcontext.conformance.expression import Text
-from nbcontext.conformance.form import Case, Interrupt
+from nbcontext.conformance.form import Answers, Case, CaseTool, Crash, Interrupt
 from nbcontext.conformance.texts import expanded
 from nbcontext.outcome import Outcome
 from nbcontext.outcome import Text as Output
 from nbcontext.tools.own import OWN
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
+
+
+class Crashed(BaseException):
+    """The program of a case ended at once; nothing of it may answer that."""
 
 
 class NoArguments(Arguments):
@@ -48,17 +52,20 @@ def environment(variables: Mapping[str, Text], root: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def scripted(name: str, answers: tuple[Text | Interrupt, ...], root: str) -> Tool:
-    """Return a tool that answers each call with the next of `answers`, the last one over and over.
+def scripted(name: str, made: Answers | CaseTool, root: str) -> Tool:
+    """Return a tool that answers each call with the next of its answers, the last one over and over.
 
     It runs on the main thread, so that the calls of one reply come in their order and an interrupt is the person's.
     """
-    left = list(answers)
+    form = made if isinstance(made, CaseTool) else CaseTool(answers=made)
+    left = list(form.answers)
 
     def run(_: Arguments, __: World) -> Outcome:
         answer = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(answer, Interrupt):
             raise KeyboardInterrupt
+        if isinstance(answer, Crash):
+            raise Crashed
         return Output(text=expanded(answer, root))
 
     return Tool(
@@ -68,4 +75,8 @@ def scripted(name: str, answers: tuple[Text | Interrupt, ...], root: str) -> Too
         run=run,
         effect=Effect.READ,
         on_main=True,
+        requires=form.requires,
+        unavailable=expanded(form.unavailable, root),
+        sessions=form.sessions,
+        vision=form.vision,
     )

@@ -11,8 +11,10 @@ from nbcontext.display.summary import money
 if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
-MOST = 200
+MOST = 160
 """Bars that are shown at once: more requests share one."""
+STATIC = 100
+"""Bars of the static form."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,18 +38,22 @@ class Bar:
     cost: float | None
     ttft_ms: float | None
     marks: str
-    """`t` a turn begins, `c` a compaction, `m` the model moved, `x` a measurement, `e` it failed; of all its requests."""
+    """`t` a turn begins, `c` a compaction, `m` the model moved, `x` a measurement, `e` it failed."""
     turn: int
     """Of the first request."""
     cause: str
     """Why the cache did not serve all it could; of several, the first one's that has one."""
 
-    def packed(self) -> list[int | float | str | None]:
-        """Return what travels to a page, in the order that `chart.js` reads."""
+    def packed(self) -> list[float | str | None]:
+        """Return what travels to a page, in the order that `cache.js` reads; what is usual stands last and is left out."""
         cost = None if self.cost is None else round(self.cost, 6)
         ttft = None if self.ttft_ms is None else round(self.ttft_ms)
-        found: list[int | float | str | None] = [self.first, self.last, self.read, self.written, self.other]
-        return [*found, self.output, self.unsplit, self.expected, cost, ttft, self.marks, self.turn, self.cause]
+        last = None if self.last == self.first else self.last
+        found: list[float | str | None] = [self.first, self.turn, self.read, self.written, self.other, self.output]
+        found += [cost, ttft, self.marks, self.cause, last, self.unsplit, self.expected]
+        while found[-1] in (None, ""):
+            found.pop()
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +75,11 @@ class Head:
     """Requests whose cached tokens are unknown."""
     simulated: int = 0
 
+    def packed(self) -> list[float]:
+        """Return what travels to a page, in the order that `cache.js` reads."""
+        found = [self.requests, self.prompt, self.cached, self.sent, self.new, round(self.cost, 6)]
+        return [*found, self.unpriced, self.unknown, self.simulated]
+
     def line(self) -> str:
         """Return them as one line."""
         parts = [f"{self.requests:,} requests", f"hit rate {self.rate}", f"amplification {self.amplification}"]
@@ -88,7 +99,7 @@ class Head:
     @property
     def amplification(self) -> str:
         """Input tokens sent for each one that was new."""
-        return f"{self.sent / self.new:.1f}×" if self.new else "?"
+        return f"{self.sent / self.new:.1f} times" if self.new else "?"
 
 
 def head(rows: Sequence[Row]) -> Head:
@@ -153,17 +164,16 @@ def _marks(row: Row, before: Row | None) -> str:
     return found + ("e" if row["error"] else "")
 
 
-def bars(rows: Sequence[Row], first: int = 0, last: int | None = None, most: int = MOST) -> list[Bar]:
-    """Return the bars of `rows[first:last]`, at most `most` of them: each of as many requests as its neighbours.
+def bars(rows: Sequence[Row], first: int = 0, last: int | None = None, *, width: int) -> list[Bar]:
+    """Return the bars of `rows[first:last]`.
 
     Args:
         rows: request rows, oldest first.
         first: place of the first, from 0.
         last: place after the last; None: the end.
-        most: bars at most.
+        width: requests that one bar is for.
     """
     last = len(rows) if last is None else min(last, len(rows))
-    width = width_of(last - first, most)
     made = []
     for start in range(first, last, width):
         end = min(start + width, last)

@@ -28,6 +28,8 @@ _WIDTH, _HEIGHT, _TOP, _BOTTOM, _LEFT = 720, 240, 30, 200, 60
 _TEXT_ROWS = 60
 _STUB_PX = 14
 """Height of a bar of which nothing is known."""
+_WORD_PX = 110
+"""Between the beginnings of two marks' words."""
 _MARKS = {"c": "compaction", "m": "model", "e": "failed", "x": "measure"}
 
 
@@ -41,9 +43,9 @@ def twin(bars: Sequence[Bar], head: Head, *, title: str, note: str = "") -> Twin
         note: what is to be known about them; empty: nothing.
     """
     summary = f"{title} · {head.line()}"
-    image = b64encode(svg(bars).encode()).decode()
+    source = f"data:image/svg+xml;base64,{b64encode(svg(bars).encode()).decode()}"
     below = f"<div>{escape(note)}</div>" if note else ""
-    html = f'<img alt="{escape(summary, quote=True)}" style="max-width:100%" src="data:image/svg+xml;base64,{image}">{below}'
+    html = f'<img alt="{escape(summary, quote=True)}" style="max-width:100%" src="{source}">{below}'
     shown = bars[-_TEXT_ROWS:]
     left = [f"({len(bars) - len(shown):,} earlier bars not shown)"] if len(shown) < len(bars) else []
     rows = text_table(("request", "turn", "input", "cached", "", "cause"), map(_text_row, shown))
@@ -61,18 +63,21 @@ def svg(bars: Sequence[Bar]) -> str:
     unknown: list[str] = []
     expected: list[str] = []
     marks: list[str] = []
+    worded = -float(_WORD_PX)
     for at, each in enumerate(bars):
         x, y = _LEFT + at * step, float(_BOTTOM)
         for name, high in _segments(each, top):
             if name == "unsplit":
                 unknown.append(_box(x, y - high, wide, high))
             else:
-                paths[name].append(f"M{x + wide / 2:.1f} {y:.1f}v-{high:.1f}")
+                paths[name].append(f"M{_short(x + wide / 2)} {_short(y)}v-{_short(high)}")
             y -= high
         if each.expected is not None:
             high = _px(each.expected, top)
             expected.append(_box(x, _BOTTOM - high, wide, high))
-        marks += _mark(each, x)
+        made = _mark(each, x, words=x - worded >= _WORD_PX)
+        worded = x if len(made) > 1 else worded
+        marks += made
     parts += [
         f'<path stroke="{colour}" stroke-width="{wide:.1f}" d="{"".join(paths[name])}"/>'
         for name, colour, _ in SERIES
@@ -119,18 +124,21 @@ def _px(tokens: float, top: float) -> float:
 
 
 def _box(x: float, y: float, wide: float, high: float) -> str:
-    return f"M{x:.1f} {y:.1f}h{wide:.1f}v{high:.1f}h-{wide:.1f}z"
+    return f"M{_short(x)} {_short(y)}h{_short(wide)}v{_short(high)}h-{_short(wide)}z"
 
 
-def _mark(bar: Bar, x: float) -> list[str]:
-    found = []
-    if "t" in bar.marks:
-        found.append(f'<path stroke="{_GREY}" d="M{x:.1f} {_BOTTOM}v5"/>')
-    words = [_MARKS[mark] for mark in bar.marks if mark in _MARKS]
-    if words:
-        found.append(f'<path stroke="{_GREY}" stroke-dasharray="3 2" d="M{x:.1f} {_TOP}V{_BOTTOM + 5}"/>')
-        found.append(f'<text x="{x:.1f}" y="{_BOTTOM + 17}" fill="{_GREY}">{escape(", ".join(words))}</text>')
-    return found
+def _short(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _mark(bar: Bar, x: float, *, words: bool) -> list[str]:
+    told = [_MARKS[mark] for mark in bar.marks if mark in _MARKS]
+    if not told:
+        return [f'<path stroke="{_GREY}" d="M{_short(x)} {_BOTTOM}v5"/>'] if "t" in bar.marks else []
+    line = f'<path stroke="{_GREY}" stroke-dasharray="3 2" d="M{_short(x)} {_TOP}V{_BOTTOM + 5}"/>'
+    side = ' text-anchor="end"' if x > _WIDTH - _WORD_PX else ""
+    text = f'<text x="{_short(x)}" y="{_BOTTOM + 17}" fill="{_GREY}"{side}>{escape(", ".join(told))}</text>'
+    return [line, text] if words else [line]
 
 
 def _frame(top: float) -> str:

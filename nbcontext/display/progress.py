@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from nbcontext.display.blocks import MOST_CHARS, Blocks
 from nbcontext.display.markdown import is_harmless, to_html

@@ -59,7 +59,7 @@ def closing_line(reply: Reply) -> str:
     return " · ".join(parts)
 
 
-def number(value: int | float | None) -> str:
+def number(value: float | None) -> str:
     """Return a count for a person's eyes, `?` where it is unknown."""
     return "?" if value is None else f"{value:,}"
 

@@ -56,7 +56,7 @@ class Draft:
     @property
     def sent(self) -> str:
         """The result as the model is sent it."""
-        if not self.body:
+        if not self.body and self.span is None:  # nothing is shown; of lines shown, a body without text is an empty one
             return self.bracket
         return f"{self.bracket}{' ' if self.inline else chr(10)}{self.body}"
 

@@ -32,7 +32,7 @@ class _Import(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name="nbcontext-litellm", daemon=True)
         self.module: ModuleType | None = None
-        self.error: ImportError | None = None
+        self.error: BaseException | None = None
 
     def run(self) -> None:
         for name, value in _DEFAULTS.items():
@@ -41,7 +41,7 @@ class _Import(threading.Thread):
         is_first = "litellm" not in sys.modules
         try:
             import litellm
-        except ImportError as error:
+        except BaseException as error:  # noqa: BLE001 - handed on to whoever needs litellm
             self.error = error
             return
         litellm.suppress_debug_info = True

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from nbcontext.display.progress import text_bundle
+from nbcontext.errors import UsageError
 from nbcontext.notebook import expansion, reports
 from nbcontext.notebook.commands import whole
 from nbcontext.notebook.desk import Desk, Shown
-from nbcontext.display.progress import text_bundle
-from nbcontext.errors import UsageError
 from nbcontext.notebook.options import Options, words
 from nbcontext.session import Session
 

@@ -26,8 +26,8 @@ def take_llm(lines: list[str]) -> list[str]:
     return _line_magics(cell).splitlines(keepends=True)
 
 
-# A terminal asks its transformers whether a cell is complete, but not those that say they have side effects: so it still
-# waits for the blank line that ends a cell.
+# A terminal asks its transformers whether a cell is complete, but not those with side effects: so it still waits for
+# the blank line that ends a cell.
 take_llm.has_side_effects = True  # type: ignore[attr-defined]
 
 

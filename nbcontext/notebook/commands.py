@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbcontext import permission, personality, plan
+from nbcontext.errors import UsageError
 from nbcontext.notebook import reports
 from nbcontext.notebook.desk import Desk, Shown
-from nbcontext.errors import UsageError
 from nbcontext.notebook.options import Options
 from nbcontext.session import Session
 
@@ -249,6 +249,11 @@ def _cache(desk: Desk, _: Namespace) -> Shown:
     return reports.cache(desk.session())
 
 
+def _freeze(desk: Desk, _: Namespace) -> Shown:
+    count = desk.freeze()
+    return Shown.line(f"{count} views frozen." if count else "There is no live view.")
+
+
 def _declare_request(parser: Options) -> None:
     parser.add_argument("number", type=whole, help="the request's number")
 
@@ -317,6 +322,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(name="cache", summary="shows the cached tokens of each request", run=_cache),
     Command(name="requests", summary="shows the request table", run=_requests),
     Command(name="request", summary="shows exactly what a request sent", declare=_declare_request, run=_request),
+    Command(name="freeze", summary="replaces every live view by its static form", run=_freeze),
     Command(name="tools", summary="lists the session's tools", run=_tools),
     Command(name="export", summary="writes the session to a file", declare=_declare_file, run=_export),
     Command(name="import", summary="reads a session from a file", declare=_declare_import, run=_import),

@@ -6,9 +6,9 @@ from argparse import Action
 from typing import TYPE_CHECKING
 
 from nbcontext import permission
+from nbcontext.errors import NbcontextError
 from nbcontext.notebook import ask
 from nbcontext.notebook.commands import COMMANDS
-from nbcontext.errors import NbcontextError
 
 if TYPE_CHECKING:
     from nbcontext.notebook.desk import Desk

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from nbcontext import session as sessions
 from nbcontext.display.progress import QuietView
 from nbcontext.display.summary import closing_line
-from nbcontext.errors import NbcontextError
 from nbcontext.engine import Surface
+from nbcontext.errors import NbcontextError
 from nbcontext.events import Notice
 from nbcontext.opening import Setup
 from nbcontext.session import Session
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nbcontext.events import Event
     from nbcontext.exhibit import Exhibit
     from nbcontext.reply import Reply
+    from nbcontext.widgets.model import Model
     from nbcontext.world import Namespace
 
 
@@ -31,6 +32,14 @@ class Shown:
 
     html: str
     text: str
+    model: Model | None = None
+    """Of a view: where the front end can, it lives below this, its static form."""
+
+    @classmethod
+    def view(cls, model: Model) -> Shown:
+        """Return a view."""
+        twin = model.twin()
+        return cls(html=twin.opened()["text/html"], text=twin.text, model=model)
 
     @classmethod
     def line(cls, text: str) -> Shown:
@@ -53,6 +62,8 @@ class Desk:
     namespace: Namespace | None = None
     display: Callable[[Exhibit], None] | None = None
     """Shows the person something at the model's wish; None: nothing here can."""
+    freeze: Callable[[], int] = lambda: 0
+    """Replaces every live view by its static form, and returns how many there were."""
     last_shown: dict[str, int] = field(default_factory=dict)
     """Session name to the turn last shown or sent in this kernel (`--keep`)."""
 

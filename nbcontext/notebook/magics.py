@@ -8,17 +8,20 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from traitlets import Bool, Enum, Integer, Unicode
 from traitlets.config import Configurable
 
-from nbcontext.notebook.cells import take_llm
 from nbcontext.errors import UsageError
+from nbcontext.notebook.cells import take_llm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbcontext.notebook.desk import Desk, Shown
     from nbcontext.display.progress import Bundle, View
     from nbcontext.entry import Mode
     from nbcontext.exhibit import Exhibit
     from nbcontext.history import Kind
+    from nbcontext.notebook.desk import Desk, Shown
+    from nbcontext.notebook.views import Form, Views
     from nbcontext.settings import Settings
 
 
@@ -29,7 +32,7 @@ class NBContext(Configurable):
     kind = Enum(("agent", "chat"), "agent", help="the kind of new sessions").tag(config=True)
     mode = Enum(("plan", "ask", "edit", "auto"), "ask", help="the permission mode of new sessions").tag(config=True)
     max_steps = Integer(100, min=1, help="requests of one turn at most").tag(config=True)
-    strict = Bool(False, help="whether a request that breaks with the one before is an error").tag(config=True)  # noqa: FBT003
+    strict = Bool(False, help="whether a request that breaks with the one before is an error").tag(config=True)
     home = Unicode("", help="folder of the store; else NBCONTEXT_HOME, else the user's data folder").tag(config=True)
     store = Unicode("", help="a SQLAlchemy URL; else NBCONTEXT_STORE, else SQLite in the home folder").tag(config=True)
     display = Enum(("auto", "widget", "html", "text"), "auto", help="the form of what is shown").tag(config=True)
@@ -60,13 +63,14 @@ class LLMMagics(Magics):
         self._shell = shell
         self._config = config
         self._made: Desk | None = None
+        self._views: Views | None = None
 
     @property
     def desk(self) -> Desk:
         """What commands act on, made when the first cell needs it."""
         if self._made is None:
-            from nbcontext.notebook.desk import Desk
             from nbcontext.execution.namespace import NotebookNamespace
+            from nbcontext.notebook.desk import Desk
 
             self._made = Desk(
                 settings=self._config.settings,
@@ -75,6 +79,7 @@ class LLMMagics(Magics):
                 ask=_ask,
                 namespace=NotebookNamespace(self._shell),
                 display=self._exhibit,
+                freeze=self.views.freeze,
             )
         return self._made
 
@@ -118,11 +123,26 @@ class LLMMagics(Magics):
         self._shell.user_ns[name] = value
 
     def _is_notebook(self) -> bool:
-        if self._config.display == "auto":
-            kinds = {kind.__name__ for kind in type(self._shell).__mro__}
-            prints = type(self._shell.display_pub).__name__ == "DisplayPublisher"
-            return not prints and "TerminalInteractiveShell" not in kinds
-        return self._config.display != "text"
+        return self._form() != "text"
+
+    def _form(self) -> Form:
+        from nbcontext.notebook.views import form
+
+        return form(self._config.display, self._shell)
+
+    @property
+    def views(self) -> Views:
+        """The live views of this kernel."""
+        if self._views is None:
+            from nbcontext.notebook.views import Views
+
+            self._views = Views(_output)
+        return self._views
+
+    def settle(self, *_: object) -> None:
+        """Bring the live views up to date; called when a cell has ended."""
+        if self._views is not None:
+            self._views.settle()
 
     def _view(self) -> View:
         from nbcontext import assets
@@ -130,7 +150,9 @@ class LLMMagics(Magics):
 
         context = assets.loop().context
         if self._is_notebook():
-            return NotebookView(context, _display)
+            from nbcontext.notebook.views import Watched
+
+            return Watched(NotebookView(context, _display), self.views)
         return TerminalView(context, _write)
 
     def _exhibit(self, exhibit: Exhibit) -> None:
@@ -143,7 +165,11 @@ class LLMMagics(Magics):
             _write(f"{made['text/plain']}\n")
 
     def _present(self, shown: Shown) -> None:
-        if self._is_notebook():
+        if shown.model is not None and self._form() == "widget":
+            self.views.open(shown.model)
+        elif shown.model is not None and self._is_notebook():
+            _display(shown.model.twin().opened())
+        elif self._is_notebook():
             _display({"text/html": shown.html, "text/plain": shown.text})
         else:
             _write(f"{shown.text}\n")
@@ -164,6 +190,13 @@ def _display(bundle: Bundle) -> _Handle:
     from IPython.display import display
 
     return _Handle(display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+
+def _output(data: dict[str, Any], metadata: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    from IPython.display import display
+
+    handle = display(data, metadata=metadata, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+    return lambda replacement: handle.update(replacement, raw=True)
 
 
 def _write(text: str) -> None:
@@ -194,6 +227,7 @@ def load(shell: InteractiveShell) -> None:
     for key in ("%llm", "%%llm"):
         shell.set_hook("complete_command", magics.complete, str_key=key)  # type: ignore[no-untyped-call]
     shell.events.register("post_run_cell", _warm)
+    shell.events.register("post_run_cell", magics.settle)
     _loaded[id(shell)] = (magics, config)
 
 
@@ -210,6 +244,9 @@ def unload(shell: InteractiveShell) -> None:
     shell.input_transformers_cleanup.remove(take_llm)
     for key in ("%llm", "%%llm"):
         shell.strdispatchers["complete_command"].strs.pop(key, None)
+    magics = found[0]
+    magics.views.freeze()
+    shell.events.unregister("post_run_cell", magics.settle)
     if _warm in shell.events.callbacks["post_run_cell"]:
         shell.events.unregister("post_run_cell", _warm)
 

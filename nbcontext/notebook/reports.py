@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from html import escape
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbcontext.notebook.desk import Shown
-from nbcontext.plan import MARKS
-from nbcontext.plan import shown as shown_plan
 from nbcontext.display.plain import visible
 from nbcontext.display.summary import money, number
 from nbcontext.display.tables import Cell, html_lines, html_table, text_table
+from nbcontext.errors import SessionError
+from nbcontext.notebook.desk import Shown
+from nbcontext.plan import MARKS
+from nbcontext.plan import shown as shown_plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from nbcontext.entry import PlanItem
     from nbcontext.session import Session
     from nbcontext.store import SessionRow
+    from nbcontext.widgets.model import Look
 
 ROWS = 100
 """Rows that a static table shows; the rest are counted."""
+
+ROWS_OF_A_WINDOW = 2000
 
 
 def text(value: str) -> Shown:
@@ -74,36 +78,30 @@ def plan(items: Sequence[PlanItem]) -> Shown:
 def sessions(rows: Sequence[SessionRow]) -> Shown:
     """Return all sessions."""
     heads = ("name", "kind", "root", "last used", "started")
-    return table(heads, [(r.name, r.kind, r.root, r.used_at[:16], r.made_at[:16]) for r in rows], "Sessions")
+    shown = [(r.name, r.kind, r.root, _local(r.used_at), _local(r.made_at)) for r in rows]
+    return table(heads, shown, "Sessions")
 
 
 def results(session: Session) -> Shown:
     """Return the result table."""
-    frame = session.results
-    sent, made = _total(frame, "sent_chars") or 0, _total(frame, "chars") or 0
-    heads = ("id", "turn", "tool", "kind", "path", "lines", "sha", "chars", "sent", "stands for")
-    names = ("id", "turn", "tool", "kind", "path", "lines", "sha", "chars", "sent_chars", "stands_for")
-    rows = [[_blank(frame[name].iloc[at]) for name in names] for at in range(len(frame))]
-    return table(heads, rows, f"{len(frame):,} results: {made:,} characters made, {sent:,} sent")
+    from nbcontext.widgets.results import ResultsModel
+
+    return Shown.view(ResultsModel(_look(session)))
 
 
 def recall(session: Session, result_id: str, offset: int, limit: int | None) -> Shown:
-    """Return a window of a stored result, with what of it the model was sent."""
-    stored = session.recall(result_id)
-    from nbcontext import lines
+    """Return a window of a stored result, with what of it the model was sent.
 
-    most = 2000 if limit is None else min(limit, 2000)
-    window = list(islice(lines.iterate(stored, offset), most))
-    total = lines.count(stored)
-    head = (
-        f"{result_id}: lines {offset}-{offset + len(window) - 1} of {total}"
-        if window
-        else f"{result_id}: {total} lines"
-    )
-    body = "\n".join(window)
-    return Shown(
-        html=f"<div>{escape(head)}</div>{html_lines(body, numbers_from=offset)}", text=f"{head}\n{visible(body)}"
-    )
+    Raises:
+        SessionError: the session never gave that id.
+    """
+    from nbcontext.widgets.recall import RecallModel
+
+    try:
+        wanted = int(result_id.strip().removeprefix("#"), 16)
+    except ValueError:
+        raise SessionError(f"No stored result {result_id} in this session; `%llm results` lists them.") from None
+    return Shown.view(RecallModel(_look(session), wanted, offset, limit or ROWS_OF_A_WINDOW))
 
 
 def requests(session: Session) -> Shown:
@@ -118,20 +116,17 @@ def requests(session: Session) -> Shown:
 
 
 def cache(session: Session) -> Shown:
-    """Return the cached tokens of each request, with a bar that shows their share."""
-    frame = session.requests
-    rows = []
-    for at in range(len(frame)):
-        row = frame.iloc[at]
-        prompt, cached = _known(row["prompt_tokens"]), _known(row["cached_tokens"])
-        share = cached / prompt if isinstance(prompt, int) and isinstance(cached, int) and prompt else None
-        bar = "?" if share is None else "█" * round(share * 20) + "░" * (20 - round(share * 20))
-        rows.append(
-            (int(row["request"]), int(row["turn"]), row["purpose"], prompt, cached,
-             None if share is None else f"{share:.0%}", bar, row["cause"])
-        )  # fmt: skip
-    heads = ("request", "turn", "purpose", "input tokens", "cached", "share", "", "cause")
-    return table(heads, rows, "Cached tokens")
+    """Return the cached-token chart."""
+    from nbcontext.widgets.cache import CacheModel
+
+    return Shown.view(CacheModel(_look(session)))
+
+
+def _look(session: Session) -> Look:
+    from nbcontext.session import current
+    from nbcontext.widgets.model import Look
+
+    return Look(session, current)
 
 
 def request(session: Session, wanted: int) -> Shown:
@@ -149,6 +144,11 @@ def tools(session: Session) -> Shown:
         for tool in session.tools
     ]
     return table(("tool", "effect", "now", "what it does"), rows)
+
+
+def _local(time: str) -> str:
+    """Return a stored time as the person's clock shows it, to the minute."""
+    return datetime.fromisoformat(time).astimezone().isoformat(" ", "minutes")[:16]
 
 
 def _total(frame: pd.DataFrame, column: str) -> int | float | None:

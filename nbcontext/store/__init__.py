@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -383,4 +383,4 @@ def _without_session(row: Any) -> dict[str, Any]:
 
 
 def _now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")  # so that what is later sorts later everywhere

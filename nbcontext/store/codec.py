@@ -15,7 +15,6 @@ from nbcontext.entry import (
     PlanItem,
     PlanSet,
     PrefixMade,
-    Replied,
     TakenBack,
     Told,
     TurnBegan,
@@ -40,7 +39,7 @@ def storable(text: str) -> bool:
 
 
 def path_column(path: str | None) -> str | None:
-    """Return an absolute path as a column holds it; one whose name is no UTF-8 as a JSON string (it begins with `"`)."""
+    """Return an absolute path as a column holds it; one that is no UTF-8 as a JSON string, so it begins with `"`."""
     return path if path is None or storable(path) else json.dumps(path)
 
 

@@ -61,9 +61,7 @@ def _started(pid: int) -> str:
 
 
 def _is_dead(pid: int) -> bool:
-    """Return whether the process is at its end, and only its parent has not looked yet (a killed kernel's mostly has
-    not).
-    """
+    """Return whether the process has ended and its parent has not looked yet: a killed kernel's mostly has not."""
     fields = _stat(pid)
     return bool(fields) and fields[0] in "ZX"
 

@@ -44,21 +44,7 @@ def verify(store: Store) -> Verdict:
 
 
 def _faults(store: Store, row: SessionRow) -> Iterator[str]:
-    context = assets.loop().context
-    for position, result in enumerate(store.result_rows(row.id), 1):
-        number = result["number"]
-        own = context.id(number)
-        if number != position:
-            yield f"{own} is the {position}. result: an id is missing or was given twice"
-        if not result["sent"].startswith(f"[{own}"):
-            yield f"{own} does not begin with its id"
-        text = store.text(result["stored_sha256"])
-        if text is None:
-            yield f"{own} has no stored text"
-        elif text_sha256(text) != result["stored_sha256"]:
-            yield f"{own} has a stored text with another hash"
-        elif lines.count(text) != result["stored_lines"] or len(text) != result["stored_chars"]:
-            yield f"{own} has a stored text of another length"
+    yield from _result_faults(store, row)
     try:
         entries = list(store.log(row.id))
     except StoreError as error:
@@ -76,12 +62,30 @@ def _faults(store: Store, row: SessionRow) -> Iterator[str]:
         yield f"the log does not hold together: {error}"
 
 
+def _result_faults(store: Store, row: SessionRow) -> Iterator[str]:
+    context = assets.loop().context
+    for position, result in enumerate(store.result_rows(row.id), 1):
+        number = result["number"]
+        own = context.id(number)
+        if number != position:
+            yield f"{own} is the {position}. result: an id is missing or was given twice"
+        if not result["sent"].startswith(f"[{own}"):
+            yield f"{own} does not begin with its id"
+        text = store.text(result["stored_sha256"])
+        if text is None:
+            yield f"{own} has no stored text"
+        elif text_sha256(text) != result["stored_sha256"]:
+            yield f"{own} has a stored text with another hash"
+        elif lines.count(text) != result["stored_lines"] or len(text) != result["stored_chars"]:
+            yield f"{own} has a stored text of another length"
+
+
 def _request_faults(store: Store, row: SessionRow, entries: list[Entry]) -> Iterator[str]:
     """Make every request again from the log, and compare its hash with the one kept when it was sent."""
     from nbcontext.history import History
     from nbcontext.log import folded
-    from nbcontext.request import body
     from nbcontext.outgoing import Outgoing, Shape
+    from nbcontext.request import body
 
     start = History(kind="chat" if row.kind == "chat" else "agent", mode="ask")
     context = assets.loop().context

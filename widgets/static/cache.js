@@ -2,9 +2,9 @@
 import { count, money, nice, seconds } from "./format.js";
 import { button, frame, fresh, make } from "./page.js";
 import { textPane } from "./pane.js";
+import { CAUSE, COST, EXPECTED, FIRST, grown, headline, LAST, MARKS, OTHER, OUTPUT, READ, TTFT, TURN, UNSPLIT, whole, WRITTEN } from "./sums.js";
 import { panned, zoomed } from "./zoom.js";
 
-const FIRST = 0, LAST = 1, READ = 2, WRITTEN = 3, OTHER = 4, OUTPUT = 5, UNSPLIT = 6, EXPECTED = 7, COST = 8, TTFT = 9, MARKS = 10, TURN = 11, CAUSE = 12;
 const SERIES = [[READ, "read", "read from cache"], [WRITTEN, "written", "written to cache"], [OTHER, "other", "other input"], [OUTPUT, "output", "output"]];
 const WORDS = { t: "turn", c: "compaction", m: "model", x: "measure", e: "failed" };
 const WIDE = 900, HIGH = 260, LEFT = 62, TOP = 16, BOTTOM = 222, STUB = 16;
@@ -19,7 +19,7 @@ function svg(tag, attributes, ...children) {
 
 export default {
   render(context) {
-    let bars = [], total = 0, first = 0, last = 0, width = 1, mode = "tokens", at = -1, scale = 0, step = 1, groups = [];
+    let bars = [], total = 0, first = 0, last = 0, width = 1, mode = "tokens", at = -1, scale = 0, step = 1, groups = [], worded = -90, sums = null;
     const page = frame(context, "cache", { show, update });
     const hatch = fresh("hatch"), stripes = fresh("stripes"), dots = fresh("dots"), prefix = fresh("bar");
     const modes = make("div", { className: "nb-group", role: "radiogroup", "aria-label": "What the bars show" },
@@ -55,23 +55,31 @@ export default {
     }
 
     function update(state) {
+      if (Array.isArray(state)) {
+        const bar = whole(state);
+        return update({ at: bars.length, bars: [bar], head: grown(sums, bar, bars.at(-1)) });
+      }
       told(state);
       if (state.reset) return take(state);
-      total = state.total;
-      if (state.last !== undefined) last = state.last;
-      (state.bars || []).forEach((bar, place) => { bars[state.at + place] = bar; });
-      if (state.bars) draw(state.at);
+      if (state.bars) {
+        if (last === total && state.head) last = state.head[0];
+        state.bars.forEach((bar, place) => { bars[state.at + place] = whole(bar); });
+        draw(state.at);
+      }
+      if (state.head) total = state.head[0];
       named();
     }
 
     function told(state) {
       if (state.about) page.told(state.about);
-      if (state.head !== undefined) page.told({ sums: state.head });
+      if (state.head === undefined) return;
+      sums = state.head;
+      page.told({ sums: headline(sums) });
     }
 
     function take(state) {
       ({ bars, total, first, last, width } = state);
-      bars = [...bars];
+      bars = bars.map(whole);
       at = Math.min(at, bars.length - 1);
       redraw();
     }
@@ -102,15 +110,15 @@ export default {
       const place = { x: x.toFixed(2), y: y.toFixed(2), width: Math.max(w, 0.4).toFixed(2), height: Math.max(h, 0).toFixed(2) };
       const over = { unknown: hatch, written: stripes, output: dots }[name];
       const box = svg("rect", { class: `nb-s-${name}`, ...place });
-      return over && (w > 2 || name === "unknown") ? [box, svg("rect", { fill: `url(#${over})`, ...place })] : [box];
+      return over && (w > 5 || name === "unknown") ? [box, svg("rect", { fill: `url(#${over})`, ...place })] : [box];
     }
 
     function draw(from) {
       const need = nice(bars.reduce((most, bar) => Math.max(most, height(bar)), 0));
-      const wide = (WIDE - LEFT) / Math.max(bars.length, 40);
+      const wide = (WIDE - LEFT) / Math.max(Math.ceil(bars.length / 20) * 20, 40);
       if (need !== scale || wide !== step) from = 0;
       [scale, step] = [need, wide];
-      if (from === 0) { plot.replaceChildren(); groups = []; lines(); }
+      if (from === 0) { plot.replaceChildren(); groups = []; worded = -90; lines(); }
       for (let place = from; place < bars.length; place++) {
         const group = bar(place);
         if (groups[place]) groups[place].replaceWith(group);
@@ -142,8 +150,12 @@ export default {
       }
       if (it[MARKS].includes("t")) rects.push(svg("path", { class: "nb-tick", d: `M${x} ${BOTTOM}v6` }));
       const marks = [...it[MARKS]].filter((mark) => mark !== "t").map((mark) => WORDS[mark]).join(", ");
-      if (marks) rects.push(svg("path", { class: "nb-mark", d: `M${x} ${TOP - 8}V${BOTTOM + 10}` }), svg("text", { class: "nb-word", x: x + 2, y: BOTTOM + 18 }, marks));
-      else if (it[MARKS].includes("t") && (step > 14 || (width === 1 && it[TURN] % 10 === 0))) rects.push(svg("text", { class: "nb-word", x, y: BOTTOM + 18 }, `t${it[TURN]}`));
+      const free = x === worded || x - worded >= 90;
+      if (marks) rects.push(svg("path", { class: "nb-mark", d: `M${x} ${TOP - 8}V${BOTTOM + 10}` }));
+      if (marks && free) {
+        worded = x;
+        rects.push(svg("text", { class: "nb-word", x: x + 2, y: BOTTOM + 18, "text-anchor": x > WIDE - 90 ? "end" : "start" }, marks));
+      } else if (!marks && it[MARKS].includes("t") && x - worded > 30 && (step > 14 || (width === 1 && it[TURN] % 10 === 0))) rects.push(svg("text", { class: "nb-word", x, y: BOTTOM + 18 }, `t${it[TURN]}`));
       return svg("g", { role: "option", id: `${prefix}-${place}`, "aria-selected": "false", "aria-label": words(it) }, ...rects);
     }
 
@@ -167,12 +179,13 @@ export default {
       over.setAttribute("x", LEFT + at * step - 1.5);
       over.setAttribute("width", Math.max(step, 2) + 1.5);
       if (tells) tell();
-      else if (!detail.hidden) brief();
+      else if (!detail.hidden && detail.dataset.of !== String(bars[at][FIRST])) brief();
     }
 
     function brief() {
       if (at < 0) return;
       detail.hidden = false;
+      detail.dataset.of = bars[at][FIRST];
       detail.replaceChildren(make("div", { className: "nb-head" }, words(bars[at])));
     }
 

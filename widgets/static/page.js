@@ -28,14 +28,16 @@ export function fresh(name) {
 /** The frame of a view: head, notices, body; and the line to its model in the kernel. */
 export function frame({ model, el, signal }, kind, { show, update }) {
   el.replaceChildren();
-  const heading = make("div", { className: "nb-title", role: "heading", "aria-level": "3" });
+  const heading = make("div", { className: "nb-title" });
   const sums = make("div", { className: "nb-sums" });
   const note = make("div", { className: "nb-note", hidden: true });
   const status = make("div", { className: "nb-status", role: "status" });
   const body = make("div", { className: "nb-body" });
-  const root = make("section", { className: `nbcontext nb-${kind}`, "data-lm-suppress-shortcuts": "true" },
+  const root = make("section", { className: `nbcontext nb-${kind}` },
     heading, sums, note, status, body);
+  // JupyterLab listens as keys bubble; Notebook 7 before that, with selectors that the focused element itself may match.
   root.addEventListener("keydown", (event) => event.stopPropagation());
+  root.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.append(root);
   const page = { root, body, ask, told, say };
   const waiting = new Map();
@@ -90,7 +92,7 @@ export function frame({ model, el, signal }, kind, { show, update }) {
   }
 
   function onState() {
-    const state = model.get("state");
+    const state = JSON.parse(model.get("state"));
     if (state.seq < seq) return;
     seq = state.seq;
     show(state);

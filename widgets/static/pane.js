@@ -6,7 +6,7 @@ const KEYS = "Keys: / search · n N next, previous hit · g line · , . window �
 
 /** Make the pane; `close` is called by its button and Escape, null: it stays. */
 export function textPane({ ask, say }, close) {
-  let source = null, meta = {}, first = 1, shown = [], spans = [], cut = [], hits = [], all = true, hit = -1, turn = 0;
+  let source = null, opened = null, meta = {}, first = 1, shown = [], spans = [], cut = [], hits = [], all = true, hit = -1, turn = 0;
   const head = make("div", { className: "nb-head" });
   const told = make("div", { className: "nb-note", hidden: true });
   const found = make("span", { className: "nb-found", role: "status" });
@@ -24,7 +24,7 @@ export function textPane({ ask, say }, close) {
   const later = button("▼ lines after", "The window after (.)", () => move(1));
   const text = make("div", { className: "nb-text", tabIndex: 0, role: "region" });
   const label = (input, words, title) => make("label", { title }, input, words);
-  const neighbours = make("span", { className: "nb-group" }, before, after, same);
+  const neighbours = make("span", { className: "nb-group", hidden: true }, before, after, same);
   const bar = make("div", { className: "nb-bar" }, neighbours,
     make("span", { className: "nb-group" }, search, label(regex, "regex", "ripgrep's syntax"), label(byCase, "Aa", "By case"),
       button("↑", "The hit before (N)", () => next(-1)), button("↓", "The next hit (n)", () => next(1)), found),
@@ -60,7 +60,11 @@ export function textPane({ ask, say }, close) {
   const pattern = () => JSON.stringify([search.value, regex.checked, byCase.checked]);
   const looked = () => (search.value ? { pattern: search.value, regex: regex.checked, case: byCase.checked } : null);
 
-  async function open(what, at = 1) {
+  function open(what, at = 1) {
+    return (opened = load(what, at));
+  }
+
+  async function load(what, at) {
     const mine = ++turn;
     const answer = await ask({ ask: "open", source: what, first: at, find: looked() });
     if (mine !== turn || answer.problem) return answer.problem && say(answer.problem);
@@ -141,6 +145,7 @@ export function textPane({ ask, say }, close) {
   const rowOf = (n) => text.children[n - first + (beside.checked ? 1 : 0)];
 
   async function goTo(n) {
+    await opened;
     const at = Math.max(1, Math.min(meta.total || 1, n));
     if (at < first || at >= first + shown.length) await go(Math.max(1, at - 20));
     const row = rowOf(at);
@@ -151,6 +156,7 @@ export function textPane({ ask, say }, close) {
   }
 
   async function find(quiet) {
+    if (!quiet) await opened;
     search.dataset.asked = pattern();
     if (!search.value) { hits = []; hit = -1; spans = []; found.textContent = ""; draw(); return; }
     found.textContent = "searching…";
@@ -193,6 +199,7 @@ export function textPane({ ask, say }, close) {
   }
 
   function move(by) {
+    if (!source) return;
     const end = first + shown.length;
     if (by > 0 && end <= meta.total) go(end);
     if (by < 0 && first > 1) go(Math.max(1, first - 2000));

@@ -5,7 +5,7 @@ import { textPane } from "./pane.js";
 
 const ROW = 28, MARGIN = 15, KEPT = 1000;
 const COLUMNS = [["id", "id"], ["turn", "turn"], ["tool", "tool"], ["kind", "kind"], ["path", "path"], ["lines", "lines"], ["sha", "sha"],
-  ["disk", "on disk"], ["made", "made"], ["sent", "sent"], ["saved", "saved"], ["stands_for", "stands for"], ["where", "where"]];
+  ["disk", "on disk"], ["made", "made"], ["sent", "sent"], ["saved", "saved"], ["stands_for", "stub of"], ["where", "where"]];
 const NUMBERS = new Set(["turn", "made", "sent", "saved"]);
 
 export default {
@@ -21,22 +21,22 @@ export default {
       make("span", { role: "columnheader", className: `nb-c-${key}`, "data-key": key },
         key === "disk" ? name : make("button", { type: "button", title: `Sort by ${name}`, onclick: () => sort(key) }, name))));
     const space = make("div", { role: "rowgroup", className: "nb-space" });
-    const body = make("div", { className: "nb-scroll" }, space);
     const grid = make("div", { role: "grid", className: "nb-grid", tabIndex: 0, "aria-colcount": COLUMNS.length, "aria-label": "Results" },
-      make("div", { role: "rowgroup" }, heads), body);
+      make("div", { role: "rowgroup", className: "nb-top" }, heads), space);
+    const high = () => Math.max(0, grid.clientHeight - ROW);
     const pane = textPane(page, () => { pane.el.hidden = true; grid.focus(); });
     pane.el.hidden = true;
     page.body.append(make("div", { className: "nb-bar" }, text, tool, kind, path,
       button("clear", "Clear every filter", () => { text.value = path.value = tool.value = kind.value = ""; filter(); }), matching), grid, pane.el,
       make("div", { className: "nb-keys" }, "Keys: ↑ ↓ PgUp PgDn Home End rows · Enter opens · s to what a stub stands for · / filter · Escape closes"));
-    new ResizeObserver(draw).observe(body);
-    body.addEventListener("scroll", draw);
+    new ResizeObserver(draw).observe(grid);
+    grid.addEventListener("scroll", draw);
     let typing;
     for (const box of [text, path]) box.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 200); });
     for (const box of [tool, kind]) box.addEventListener("change", filter);
     grid.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target !== grid) return;
-      const to = step(event.key, at, total, Math.max(1, Math.floor(body.clientHeight / ROW) - 1));
+      const to = step(event.key, at, total, Math.max(1, Math.floor(high() / ROW) - 1));
       const act = { Enter: () => open(at), s: () => jump(at), "/": () => text.focus() }[event.key];
       if (to === null && !act) return;
       event.preventDefault();
@@ -63,9 +63,9 @@ export default {
         if (![...box.options].some((option) => option.value === value)) box.append(make("option", { value }, value));
       }
       if (state.reset) rows = new Map();
-      const wasAtEnd = body.scrollTop + body.clientHeight >= space.clientHeight - ROW && total > 20;
+      const wasAtEnd = grid.scrollTop + high() >= space.clientHeight - ROW && total > 20;
       take(state);
-      if (wasAtEnd && !state.reset) body.scrollTop = body.scrollHeight;
+      if (wasAtEnd && !state.reset) grid.scrollTop = grid.scrollHeight;
     }
 
     function head(state) {
@@ -85,7 +85,7 @@ export default {
     }
 
     function draw() {
-      const [first, last] = inView(body.scrollTop, body.clientHeight, ROW, total, MARGIN);
+      const [first, last] = inView(grid.scrollTop, high(), ROW, total, MARGIN);
       const key = `${first} ${last} ${at} ${total} ${rows.size} ${stale}`;
       if (key !== drawn) {
         drawn = key;
@@ -136,8 +136,8 @@ export default {
 
     function choose(place) {
       at = place;
-      const to = scrollTo(place, body.scrollTop, body.clientHeight, ROW);
-      if (to !== null) body.scrollTop = to;
+      const to = scrollTo(place, grid.scrollTop, high(), ROW);
+      if (to !== null) grid.scrollTop = to;
       draw();
     }
 
@@ -175,7 +175,7 @@ export default {
       stale += 1;
       rows = new Map();
       at = 0;
-      body.scrollTop = 0;
+      grid.scrollTop = 0;
       fetchRows(0, 60);
     }
 
