@@ -1,7 +1,7 @@
 """LLM sessions in a notebook whose tool results stay small and whose prompt cache stays warm.
 
-`%load_ext nbcontext` registers the `%%llm` cell magic and the `%llm` line magic. In Python: `current`, `Session`, `tool`.
-Nothing heavy is imported before it is used.
+`%load_ext nbcontext` registers the `%%llm` cell magic and the `%llm` line magic. In Python there are `current`,
+`Session` and `tool`. Nothing heavy is imported before it is used.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbcontext.session import Session, current
+    from nbcontext.opened import current
+    from nbcontext.session import Session
     from nbcontext.tools.own import tool
 
 __version__ = "0.1.0"
 __all__ = ["Session", "current", "load_ipython_extension", "tool", "unload_ipython_extension"]
 
-_LATE = {"Session": "nbcontext.session", "current": "nbcontext.session", "tool": "nbcontext.tools.own"}
+_LATE = {"Session": "nbcontext.session", "current": "nbcontext.opened", "tool": "nbcontext.tools.own"}
 
 
 def __getattr__(name: str) -> Any:

@@ -34,8 +34,9 @@ class Call:
 
     @property
     def sent_arguments(self) -> str:
-        """The argument text that goes back to the model: as it came, or `{}` where that is no JSON object; escapes of
-        what no message may carry (decision 5) are replaced in it.
+        """The argument text that goes back to the model: as it came, or `{}` where that is no JSON object.
+
+        Escapes of what no message may carry (decision 5) are replaced in it.
         """
         value = self.parsed() if self.arguments.strip() else None
         if value is None:

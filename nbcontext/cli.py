@@ -51,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("name", help="the session")
     export.add_argument("file", type=Path, help="a JSON Lines file")
     export.set_defaults(run=_export)
+
+    clean = commands.add_parser("clean", help="takes dead widget outputs and their state out of a notebook file")
+    clean.add_argument("file", type=Path, help="the notebook")
+    clean.set_defaults(run=_clean)
     return parser
 
 
@@ -90,4 +94,11 @@ def _export(given: argparse.Namespace) -> int:
     store = Settings().open_store()
     lines = transfer.export(store, store.session(given.name), given.file)
     print(f"{given.name} is in {given.file}: {lines:,} lines.")  # noqa: T201 - what a shell command shows
+    return 0
+
+
+def _clean(given: argparse.Namespace) -> int:
+    from nbcontext import cleaning
+
+    print(f"{given.file}: {cleaning.clean(given.file).summary}")  # noqa: T201 - what a shell command shows
     return 0

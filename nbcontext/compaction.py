@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from nbcontext.model.reply import Completion
     from nbcontext.result import Result
 
-_SLOT = "{{transcript}}"
+SLOT = "{{transcript}}"
+"""Where the prompt takes the transcript, in the separate form (decision 22)."""
 _CHARS_A_TOKEN = 4
 _WRITTEN_CALL = re.compile(
     r"(?s)(?:```\w*\s*)?(?:<\|?(?:tool_call|function_call|tool_use|invoke)|\[TOOL_CALLS\]|functions\.\w+\()"
@@ -36,7 +37,7 @@ def question(template: str, context: Context, *, guidance: str = "", transcript:
         guidance: what the person asked to mind.
         transcript: the session as text, for the separate form; empty: the model has the conversation itself.
     """
-    said = template.replace(_SLOT, transcript)
+    said = template.replace(SLOT, transcript)
     return said + context.compaction.guidance.format(text=guidance) if guidance else said
 
 
@@ -91,15 +92,17 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 def transcript(messages: Sequence[Message], most_chars: int, context: Context) -> str:
     """Return messages as text of at most `most_chars` characters, the middle left out where they are more."""
-    whole = "\n\n".join(f"{message.role}:\n{_said(message)}" for message in messages)
+    form = context.compaction.message
+    whole = "\n\n".join(form.format(role=message.role, text=_said(message, context)) for message in messages)
     if len(whole) <= most_chars:
         return whole
     half = max(most_chars - len(context.compaction.elided), 0) // 2
     return f"{whole[:half]}{context.compaction.elided}{whole[len(whole) - half :]}"
 
 
-def _said(message: Message) -> str:
-    calls = "\n".join(f"{call.name} {call.arguments}" for call in message.calls)
+def _said(message: Message, context: Context) -> str:
+    form = context.compaction.call
+    calls = "\n".join(form.format(tool=call.name, arguments=call.arguments) for call in message.calls)
     return "\n".join(filter(None, (message.text, calls)))
 
 

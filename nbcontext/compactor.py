@@ -44,8 +44,9 @@ class Compactor:
     """Makes the prefix that the requests after the summary have."""
 
     def is_due(self, words: str) -> bool:
-        """Return whether a summary is due before the next message (decision 22): measured from the last reported usage
-        plus what was added since.
+        """Return whether a summary is due before the next message (decision 22).
+
+        It is measured from the last reported usage plus what was added since.
         """
         window, history = self.window(), self.log.history
         if window is None or not history.turns:

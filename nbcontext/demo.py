@@ -1,4 +1,4 @@
-"""`nbcontext demo`: the first notebook on a model that needs no key, opened in JupyterLab or checked without a browser."""
+"""`nbcontext demo`: the examples on a model that needs no key, opened in JupyterLab or checked without a browser."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbcontext import assets
-from nbcontext.errors import AssetError, UsageError
+from nbcontext.cleaning import VIEW
+from nbcontext.display.twin import MARK
+from nbcontext.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -86,11 +89,17 @@ def _checked(notebook: Path, home: Path) -> Iterator[Checked]:
         return
     cells = [cell for cell in made.cells if cell.cell_type == "code"]
     yield Checked(what=f"{len(cells)} cells ran without an error", holds=True)
-    outputs = [output for cell in cells for output in cell.outputs]
-    widgets = [o for o in outputs if "application/vnd.jupyter.widget-view+json" in o.get("data", {})]
-    yield Checked(what=f"{len(outputs)} outputs can be read without a kernel", holds=not widgets)
+    count = sum(len(cell.outputs) for cell in cells)
+    yield Checked(what=f"{count} outputs can be read without a kernel", holds=all(map(_reads_alone, cells)))
     for name in sorted(_names(home) - before):
         yield from _session_checks(name)
+
+
+def _reads_alone(cell: Any) -> bool:
+    """Return whether each live view of a cell has its static form before it."""
+    shown = [output.get("data", {}) for output in cell.outputs]
+    views = [at for at, data in enumerate(shown) if VIEW in data]
+    return all(at > 0 and str(shown[at - 1].get("text/html", "")).startswith(MARK) for at in views)
 
 
 def _session_checks(name: str) -> Iterator[Checked]:
@@ -104,9 +113,7 @@ def _session_checks(name: str) -> Iterator[Checked]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in results["kind"].value_counts().items())
     yield Checked(what=f"session {name}: {len(requests)} requests, {len(results)} results ({kinds})", holds=True)
     sent = [session.request(int(number)) for number in requests["request"]]
-    breaks = [
-        at for at, (one, two) in enumerate(zip(sent, sent[1:], strict=False), 2) if first_break(form(one), form(two))
-    ]
+    breaks = [at for at, (one, two) in enumerate(pairwise(sent), 2) if first_break(form(one), form(two))]
     yield Checked(what=f"session {name}: every request goes on from the one before", holds=not breaks)
     cached, prompt = requests["cached_tokens"].sum(), requests["prompt_tokens"].sum()
     share = f"{cached:,} of {prompt:,} input tokens from the cache ({_source(session)})"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nbcontext import assets, forge, instructions, keys, personality, prefix, pump
+from nbcontext import assets, forge, instructions, keys, personality, prefix, prompts, pump
 from nbcontext.compactor import Compactor
 from nbcontext.entry import PrefixMade, Told
+from nbcontext.errors import TurnInterrupted
 from nbcontext.events import Notice
+from nbcontext.model.failures import Stopped
 from nbcontext.notes import Standing
 from nbcontext.offer import Offer
 from nbcontext.outgoing import Outgoing, Shape
+from nbcontext.reply import Reply
 from nbcontext.request import takes_images
 from nbcontext.runner import Runner
 from nbcontext.sender import Model, Sender, Sent
@@ -128,6 +132,37 @@ class Engine:
         made = self.log.history.prefix
         return self.offer.kept(made.tools) if made else {}
 
+    def turn(self, begin: Callable[[TurnDriver], None], max_steps: int | None) -> Reply:
+        """Begin a turn, or go on with one, and drive it to its end.
+
+        Args:
+            begin: writes the person's message, or what an open turn lacks.
+            max_steps: requests at most; None: the session's own limit.
+
+        Raises:
+            ModelError: a request failed; what had arrived is kept.
+            TurnInterrupted: the person stopped it; what had arrived is kept.
+        """
+        before = self.log.store.last_request(self.log.session)
+        started = time.monotonic()
+
+        def drive(driver: TurnDriver) -> str:
+            try:
+                begin(driver)
+                return driver.drive(max_steps or self.options.max_steps)
+            except Stopped:
+                return "interrupted"
+
+        with self.log.alone():
+            try:
+                ending = self.work(drive)
+            except Stopped:
+                raise TurnInterrupted("Stopped before anything was sent. Run the cell again.") from None
+        if ending == "interrupted":
+            raise TurnInterrupted("Stopped. What had arrived is kept; `%llm continue` goes on.")
+        rows = self.log.store.requests(self.log.session, after=before)
+        return Reply.of(self.log.history.turns[-1], rows, seconds=time.monotonic() - started, ending=ending)
+
     def request(self, number: int) -> Request | None:
         """Return exactly what request `number` sent, made again from the log; None where there was none."""
         row = self.log.store.request(self.log.session, number)
@@ -150,7 +185,7 @@ class Engine:
         told = prefix.Telling(
             root=str(self.root.folder),
             mode=history.mode,
-            mode_text=mode_text(history.mode),
+            mode_text=prompts.mode(history.mode),
             personality=history.personality,
             personality_text=personality.text(history.personality, self.home),
             instructions=tuple(Told(name=name, text=text) for name, text in texts.items()),
@@ -159,7 +194,7 @@ class Engine:
         return PrefixMade(
             model=model,
             api_base=api_base,
-            system=prefix.system_prompt(_prompts(with_context="recall" in tools), told),
+            system=prefix.system_prompt(prompts.system(with_context="recall" in tools), told),
             tools=prefix.tool_list(tools.values()),
             mode=history.mode,
             cause=cause,
@@ -196,7 +231,7 @@ class Engine:
             sender=self.sender,
             outgoing=outgoing,
             worker=worker,
-            template=assets.read("prompts", "tasks", "compact.md"),
+            template=prompts.compact(),
             window=self._window,
             prefix=self._prefix_after_summary,
         )
@@ -283,7 +318,7 @@ class Engine:
         history = self.log.history
         return Standing(
             today=self.clock().date(),
-            mode_text=mode_text(history.mode),
+            mode_text=prompts.mode(history.mode),
             personality_text=personality.text(history.personality, self.home),
             instructions=instructions.found(self.root.folder, self.home),
             servers=self.offer.servers.instructions(),
@@ -312,19 +347,3 @@ class Engine:
             entry=row["entry"],
             prompt_tokens=row["prompt_tokens"],
         )
-
-
-def mode_text(mode: str) -> str:
-    """Return the text of a permission mode's prompt."""
-    return assets.read("prompts", "modes", f"{mode}.md")
-
-
-def _prompts(*, with_context: bool) -> prefix.Prompts:
-    """Return the files that a system prompt is made from; §9's block only where there is `recall`."""
-    return prefix.Prompts(
-        system=assets.read("prompts", "system.md"),
-        context=assets.read("prompts", "blocks", "context.md") if with_context else "",
-        personality=assets.read("prompts", "blocks", "personality.md"),
-        instructions=assets.read("prompts", "blocks", "instructions.md"),
-        server=assets.read("prompts", "blocks", "server.md"),
-    )

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from nbcontext.plan import Mode, PlanItem
 from nbcontext.result import Result
-
-Mode = Literal["plan", "ask", "edit", "auto"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,14 +24,6 @@ class Note:
     value: str | None = ""
     """What the note tells, for the next comparison: the date as YYYY-MM-DD, the mode's or personality's name, the
     file's or server's text (None: the file is gone), the plan as JSON."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanItem:
-    """One item of the plan."""
-
-    text: str
-    status: Literal["pending", "in_progress", "done"] = "pending"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,26 +37,25 @@ def results(rows: Sequence[Row], requests: Sequence[Row], context: Context) -> p
         context: the form of ids and hashes.
     """
     asked_by = {(row["turn"], row["step"]): row["request"] for row in requests}
-    made = []
-    for row in rows:
-        made.append(
-            {
-                "id": context.id(row["number"]),
-                "turn": row["turn"],
-                "step": row["step"],
-                "request": asked_by.get((row["turn"], row["step"])),
-                "tool": row["tool"],
-                "kind": row["kind"],
-                "path": row["path"],
-                "lines": lines_shown(row),
-                "sha": None if row["sha256"] is None else context.sha(row["sha256"]),
-                "chars": row["stored_chars"],
-                "sent_chars": len(row["sent"]),
-                "stands_for": None if row["stands_for"] is None else context.id(row["stands_for"]),
-                "ms": row["ms"],
-                "error": _error(row),
-            }
-        )
+    made = [
+        {
+            "id": context.id(row["number"]),
+            "turn": row["turn"],
+            "step": row["step"],
+            "request": asked_by.get((row["turn"], row["step"])),
+            "tool": row["tool"],
+            "kind": row["kind"],
+            "path": row["path"],
+            "lines": lines_shown(row),
+            "sha": None if row["sha256"] is None else context.sha(row["sha256"]),
+            "chars": row["stored_chars"],
+            "sent_chars": len(row["sent"]),
+            "stands_for": None if row["stands_for"] is None else context.id(row["stands_for"]),
+            "ms": row["ms"],
+            "error": _error(row),
+        }
+        for row in rows
+    ]
     return _frame(made, RESULT_COLUMNS)
 
 

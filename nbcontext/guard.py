@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -99,4 +98,4 @@ def _unmarked(value: object) -> object:
 
 
 def _shared(one: str, two: str) -> int:
-    return len(commonprefix([one, two]))
+    return next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))

@@ -21,7 +21,6 @@ from nbcontext.entry import (
     Note,
     NoteKept,
     PersonalitySet,
-    PlanItem,
     PlanSet,
     PrefixMade,
     Replied,
@@ -29,6 +28,7 @@ from nbcontext.entry import (
     TurnBegan,
 )
 from nbcontext.hygiene.table import EMPTY, DedupeTable
+from nbcontext.plan import PlanItem
 from nbcontext.result import Result
 
 if TYPE_CHECKING:
@@ -144,6 +144,12 @@ class Turn:
         """Whether the turn ends with an assistant message that asks for nothing more."""
         last = self.messages[-1]
         return last.role == "assistant" and not last.calls
+
+    @property
+    def has_run_out(self) -> bool:
+        """Whether the turn ends with results that all came: nothing but a limit on its steps keeps it from going on."""
+        results = list(self.results)
+        return self.messages[-1].result is not None and all(result.kind != "interrupted" for result in results)
 
     @property
     def is_stopped(self) -> bool:
@@ -329,4 +335,4 @@ def _extended(history: History, pending: Sequence[Entry]) -> History:
 
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode
+    from nbcontext.plan import Mode

@@ -1,4 +1,4 @@
-"""Which environment variables hold a provider's key, and so must reach no result, command, error or store (decision 28)."""
+"""Which environment variables hold a provider's key, which must reach no result, command or error (decision 28)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES = re.compile(
 """The variables that litellm reads a provider's key from (docs.litellm.ai, Providers), by the form of their names."""
 
 _SHORTEST = 7
-"""A value with fewer characters is a placeholder, as local servers take (`EMPTY`, `none`): masking it would eat words."""
+"""A value with fewer characters is a placeholder, as local servers take (`EMPTY`): masking it would eat words."""
 
 
 def is_key(name: str) -> bool:

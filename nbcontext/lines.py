@@ -55,9 +55,7 @@ def split(text: str) -> list[str]:
 
 def split_keeping(text: str) -> list[tuple[str, str]]:
     r"""Return all lines of `text` as (line, terminator) pairs; a terminator is `\n`, `\r\n` or, at the end, empty."""
-    pairs = []
-    for part in text.split("\n"):
-        pairs.append((part[:-1], "\r\n") if part.endswith("\r") else (part, "\n"))
+    pairs = [(part[:-1], "\r\n") if part.endswith("\r") else (part, "\n") for part in text.split("\n")]
     last, terminator = pairs.pop()
     last = last + "\r" if terminator == "\r\n" else last
     if last:

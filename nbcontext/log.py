@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ class Log:
         self.store = store
         self.session = session
         self.read_only = read_only
+        self._turning = threading.Lock()
         self._start = History(kind=kind, mode="ask")
         self.history = self._start
         """The live history."""
@@ -60,6 +62,20 @@ class Log:
             self.history = self.history.apply(entry)
             if isinstance(entry, _EPOCHS):
                 self._epochs.append((number, type(entry)))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep what changes the history apart from a turn that runs: the model's own code may reach the session.
+
+        Raises:
+            SessionError: a turn runs.
+        """
+        if not self._turning.acquire(blocking=False):
+            raise SessionError("A turn of this session is running: do this when it is over.")
+        try:
+            yield
+        finally:
+            self._turning.release()
 
     def deliberate(self, since: int) -> set[type[Entry]]:
         """Return the kinds of entries after `since` that let the next request break with the one before (§7, §10.1)."""
@@ -87,7 +103,7 @@ def folded(start: History, entries: Sequence[Entry]) -> History:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector while a log is read: all that is made stays, and looking through it doubles the time."""
+    """Pause the garbage collector while a log is read: all that is made stays, and a look through it is in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:

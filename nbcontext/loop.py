@@ -319,6 +319,8 @@ class Compaction(Group):
     empty: str = text()
     guidance: str = text("text")
     transcript: str = text("text")
+    message: str = text("role", "text")
+    call: str = text("tool", "arguments")
     elided: str = text()
 
 

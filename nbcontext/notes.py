@@ -65,7 +65,7 @@ def content(words: str, notes: tuple[Note, ...], context: Context) -> str:
 
 def one_less_newline(text: str) -> str:
     """Return a file's text as a note carries it: one trailing line feed dropped (decision 18)."""
-    return text[:-1] if text.endswith("\n") else text
+    return text.removesuffix("\n")
 
 
 def _date(history: History, context: Context, now: Standing) -> Iterator[Note]:

@@ -22,9 +22,9 @@ from nbcontext.toolbox import toolbox
 from nbcontext.tools.own import OWN
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode
     from nbcontext.history import Kind
     from nbcontext.loop import Context
+    from nbcontext.plan import Mode
     from nbcontext.sender import Model
     from nbcontext.store import SessionRow, Store
 

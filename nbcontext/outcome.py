@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode, PlanItem
+    from nbcontext.plan import Mode, PlanItem
 
 FailureKind = Literal["error", "refused", "unavailable", "interrupted"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nbcontext.tools.tool import Effect
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode
+    from nbcontext.plan import Mode
 
 
 class Verdict(Enum):

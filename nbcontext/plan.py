@@ -1,14 +1,25 @@
-"""The plan of a session: items with a status, written by the model or changed by the person. Pure."""
+"""The plan of a session, and the permission mode that says whether it may be carried out. Pure."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-
-from nbcontext.entry import PlanItem
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Mode = Literal["plan", "ask", "edit", "auto"]
+"""The permission modes (interface: Modes)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanItem:
+    """One item of the plan."""
+
+    text: str
+    status: Literal["pending", "in_progress", "done"] = "pending"
+
 
 MARKS = {"pending": "[ ]", "in_progress": "[~]", "done": "[x]"}
 """How an item's status is shown, in a note, an answer and to the person."""

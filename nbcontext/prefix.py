@@ -13,12 +13,15 @@ from nbcontext.hygiene.clean import sendable
 from nbcontext.notes import one_less_newline
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode, Told
+    from nbcontext.entry import Told
+    from nbcontext.plan import Mode
     from nbcontext.tools.tool import Tool
 
 Cause = Literal["start", "model", "compaction"]
 """Why a prefix was made."""
 
+FIELDS = ("root", "mode", "mode_line", "context", "personality", "instructions", "servers")
+"""The slots that `prompts/system.md` may have."""
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -74,6 +77,11 @@ def filled(template: str, fields: Mapping[str, str]) -> str:
         KeyError: the template names a field that there is not.
     """
     return _SLOT.sub(lambda slot: fields[slot[1]], template)
+
+
+def slots(template: str) -> set[str]:
+    """Return the names of the slots that a template has."""
+    return set(_SLOT.findall(template))
 
 
 def tool_list(tools: Iterable[Tool]) -> str:

@@ -20,8 +20,8 @@ from nbcontext.pump import MainInterrupted
 from nbcontext.tools.tool import Arguments, Effect, Requirement, Tool
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode
     from nbcontext.loop import Context
+    from nbcontext.plan import Mode
     from nbcontext.pump import Worker
     from nbcontext.world import World
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nbcontext import assets, frames, opening, permission, personality
+from nbcontext import assets, frames, opened, opening, permission, personality, takeback
 from nbcontext.engine import Engine, Surface
-from nbcontext.entry import ModeSet, NoteKept, PersonalitySet, PlanSet, PrefixMade, TakenBack
+from nbcontext.entry import ModeSet, NoteKept, PersonalitySet, PlanSet, PrefixMade
 from nbcontext.errors import SessionError, TurnInterrupted, UsageError
-from nbcontext.log import Log
-from nbcontext.offer import Offer
-from nbcontext.model.failures import Stopped
-from nbcontext.opening import Setup
-from nbcontext.reply import Reply
 from nbcontext.files.root import Root
-from nbcontext.shelf import StoredResults
+from nbcontext.log import Log
+from nbcontext.model.failures import Stopped
+from nbcontext.offer import Offer
+from nbcontext.opening import Setup
 from nbcontext.servers.registry import Servers
 from nbcontext.settings import Options
-from nbcontext.usage import Usage
+from nbcontext.shelf import StoredResults
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nbcontext.entry import Entry, Mode, PlanItem
+    from nbcontext.entry import Entry, TakenBack
     from nbcontext.history import History, Kind
+    from nbcontext.plan import Mode, PlanItem
+    from nbcontext.reply import Reply
     from nbcontext.request import Request
     from nbcontext.store import SessionRow
     from nbcontext.tools.tool import Tool
@@ -43,7 +40,6 @@ class Session:
         self.row = row
         """What the store knows of it, as it was when the session was opened."""
         self._options = Options.loads(row.options)
-        self._turning = threading.Lock()
         context = assets.loop().context
         self._engine = Engine(
             log=log,
@@ -61,10 +57,8 @@ class Session:
             given_client=setup.client,
         )
 
-    # -- making and opening
-
     @classmethod
-    def new(
+    def new(  # noqa: PLR0913 - one argument for each option of `%llm new`
         cls,
         name: str | None = None,
         *,
@@ -117,9 +111,9 @@ class Session:
         with opening.connected(made.options, made.root, setup) as servers:
             row = opening.add(store, name, made, replace=replace)
             session = cls(row, Log(store, row.id, made.kind), setup, servers)
-            session._log.write(ModeSet(mode=made.mode))
-            session._log.write(session._engine.make_prefix(made.model, api_base, "start"))
-            return _opened(session)
+            session.log.write(ModeSet(mode=made.mode))
+            session.log.write(session._engine.make_prefix(made.model, api_base, "start"))
+            return opened.put(session)
 
     @classmethod
     def resume(
@@ -145,9 +139,7 @@ class Session:
         session = cls(row, log, setup, servers)
         if not read_only and log.history.turn and log.history.turn.open_calls:
             session._engine.work(lambda driver: driver.answer_open_calls())
-        return _opened(session)
-
-    # -- talking
+        return opened.put(session)
 
     def ask(self, words: str, *, max_steps: int | None = None) -> Reply:
         """Send a message and return the answer, when the model asks for nothing more.
@@ -163,7 +155,7 @@ class Session:
         """
         if not words.strip():
             raise UsageError("The message is empty: write what you want to say.")
-        return self._turn(lambda driver: driver.begin(words), max_steps)
+        return self._engine.turn(lambda driver: driver.begin(words), max_steps)
 
     def go_on(self, *, max_steps: int | None = None) -> Reply:
         """Go on with the last turn after `max_steps`, an interrupt or a failure, without new words.
@@ -174,9 +166,8 @@ class Session:
         turn = self.history.turn
         if turn is None or not turn.is_stopped:
             raise SessionError("There is nothing to go on with: the last answer is whole. Write a new message.")
-        if turn.is_answered:
-            return self._turn(lambda driver: driver.begin(self._engine.context.go_on), max_steps)
-        return self._turn(lambda driver: driver.answer_open_calls(), max_steps)
+        words = self._engine.context.go_on if turn.is_answered else None
+        return self._engine.turn(lambda driver: driver.begin(words) if words else driver.answer_open_calls(), max_steps)
 
     def retry(self, *, max_steps: int | None = None) -> Reply:
         """Take the last turn back and ask it again.
@@ -196,17 +187,7 @@ class Session:
         Raises:
             SessionError: there are not so many.
         """
-        live = self.history.all_turns
-        if not 1 <= turns <= len(live):
-            raise SessionError(f"{turns} turns cannot be taken back: there are {len(live)}.")
-        taken = tuple(turn.number for turn in live[-turns:])
-        model, api_base = self._prefix.model, self._prefix.api_base
-        with self._alone():
-            self._log.write(TakenBack(turns=taken))
-            if (self._prefix.model, self._prefix.api_base) != (model, api_base):
-                # The turns before a summary had another model's prefix: the session stays with the model it has.
-                self._log.write(self._engine.make_prefix(model, api_base, "model"))
-        return taken
+        return self._take_back(takeback.last(self.history, turns))
 
     def rewind(self, turn: int) -> tuple[int, ...]:
         """Take back all turns after `turn`; return their numbers.
@@ -214,13 +195,7 @@ class Session:
         Raises:
             SessionError: that turn is not live, or is the last.
         """
-        numbers = [live.number for live in self.history.all_turns]
-        if turn not in numbers:
-            raise SessionError(f"There is no live turn {turn}; there are {', '.join(map(str, numbers)) or 'none'}.")
-        after = len(numbers) - 1 - numbers.index(turn)
-        if not after:
-            raise SessionError(f"Turn {turn} is the last: there is nothing after it to take back.")
-        return self.undo(after)
+        return self._take_back(takeback.after(self.history, turn))
 
     def note(self, text: str) -> None:
         """Keep a note that goes with the next message."""
@@ -244,17 +219,15 @@ class Session:
             driver.compactor.compact(guidance)
 
         try:
-            with self._alone():
+            with self.log.alone():
                 self._engine.work(job)
         except Stopped:
             raise TurnInterrupted("Stopped. No summary was made; the session is as it was.") from None
 
-    # -- what it is
-
     @property
     def history(self) -> History:
         """The live history."""
-        return self._log.history
+        return self.log.history
 
     @property
     def kind(self) -> Kind:
@@ -269,7 +242,7 @@ class Session:
     @property
     def is_read_only(self) -> bool:
         """Whether it was opened read-only."""
-        return self._log.read_only
+        return self.log.read_only
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -331,11 +304,16 @@ class Session:
         self.move(model)
 
     def move(self, model: str, api_base: str | None = None) -> None:
-        """Move the session to another model: the system prompt and the tool list are made anew (§10.1)."""
+        """Move the session to another model: the system prompt and the tool list are made anew (§10.1).
+
+        Args:
+            model: as litellm names it.
+            api_base: its endpoint; None: the one before where the provider stays, else the provider's own.
+        """
+        if api_base is None and model.partition("/")[0] == self._prefix.model.partition("/")[0]:
+            api_base = self._prefix.api_base
         if model != self._prefix.model or api_base != self._prefix.api_base:
             self._write(self._engine.make_prefix(model, api_base, "model"))
-
-    # -- looking
 
     @property
     def log(self) -> Log:
@@ -345,18 +323,18 @@ class Session:
     @property
     def results(self) -> pd.DataFrame:
         """All results of the session, one row each (interface: `s.results`)."""
-        store, session = self._log.store, self.row.id
+        store, session = self.log.store, self.row.id
         return frames.results(store.result_rows(session), store.requests(session), self._engine.context)
 
     @property
     def requests(self) -> pd.DataFrame:
         """All requests of the session, one row each (interface: `s.requests`)."""
-        return frames.requests(self._log.store.requests(self.row.id))
+        return frames.requests(self.log.store.requests(self.row.id))
 
     @property
     def breaks(self) -> list[tuple[int, str]]:
         """The requests that did not go on from the one before though they should (§10.5), and where they broke."""
-        rows = self._log.store.requests(self.row.id)
+        rows = self.log.store.requests(self.row.id)
         return [(row["request"], row["broken"]) for row in rows if row["broken"]]
 
     def recall(self, result_id: str) -> str:
@@ -368,13 +346,10 @@ class Session:
         Raises:
             SessionError: the session never gave that id.
         """
-        try:
-            found = self._engine.shelf.result(int(result_id.strip().removeprefix("#"), 16))
-        except ValueError:
-            found = None
+        found = self._engine.shelf.text(result_id)
         if found is None:
             raise SessionError(self._engine.context.answers.not_stored.format(id=result_id))
-        return self._log.store.text(found.stored_sha256) or ""
+        return found
 
     def request(self, number: int) -> Request:
         """Return exactly what request `number` sent, made again from the log.
@@ -391,19 +366,17 @@ class Session:
         """Write the whole session as JSON Lines; return the lines written (see `nbcontext.store.transfer`)."""
         from nbcontext.store import transfer
 
-        return transfer.export(self._log.store, self.row, Path(file))
+        return transfer.export(self.log.store, self.row, Path(file))
+
+    def let_go(self) -> None:
+        """Close its MCP servers; one that it calls again is connected again."""
+        self._engine.offer.servers.close()
 
     def close(self) -> None:
         """Let go of the session, so that another process may open it, and of its MCP servers."""
-        self._engine.offer.servers.close()
+        self.let_go()
         if not self.is_read_only:
-            self._log.store.release(self.row.id)
-
-    # -- inside
-
-    @property
-    def _log(self) -> Log:
-        return self._engine.log
+            self.log.store.release(self.row.id)
 
     @property
     def _prefix(self) -> PrefixMade:
@@ -413,84 +386,14 @@ class Session:
         return made
 
     def _write(self, entry: Entry) -> None:
-        with self._alone():
-            self._log.write(entry)
+        with self.log.alone():
+            self.log.write(entry)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep what changes the history apart from a turn that runs: the model's own code may reach the session.
-
-        Raises:
-            SessionError: a turn runs.
-        """
-        if not self._turning.acquire(blocking=False):
-            raise SessionError("A turn of this session is running: do this when it is over.")
-        try:
-            yield
-        finally:
-            self._turning.release()
-
-    def _turn(self, begin: Callable[[TurnDriver], None], max_steps: int | None) -> Reply:
-        before = self._log.store.last_request(self.row.id)
-        started = time.monotonic()
-
-        def drive(driver: TurnDriver) -> str:
-            try:
-                begin(driver)
-                return driver.drive(max_steps or self._options.max_steps)
-            except Stopped:
-                return "interrupted"
-
-        with self._alone():
-            try:
-                ending = self._engine.work(drive)
-            except Stopped:
-                raise TurnInterrupted("Stopped before anything was sent. Run the cell again.") from None
-        if ending == "interrupted":
-            raise TurnInterrupted("Stopped. What had arrived is kept; `%llm continue` goes on.")
-        return self._reply(before, time.monotonic() - started, ending)
-
-    def _reply(self, before: int, seconds: float, ending: str) -> Reply:
-        rows = self._log.store.requests(self.row.id, after=before)
-        turn = self.history.turns[-1]
-        return Reply(
-            turn=turn.number,
-            text=turn.reply_text,
-            steps=len(rows),
-            results=tuple(turn.results),
-            usage=Usage(**{name: _sum(row[name] for row in rows) for name in Usage.__slots__}),
-            cost=_sum(row["cost"] for row in rows),
-            seconds=round(seconds, 3),
-            stopped="" if ending == "answered" else ending,
-            simulated=any('"simulated"' in (row["usage"] or "") for row in rows),
-        )
-
-
-def current() -> Session:
-    """Return the open session.
-
-    Raises:
-        SessionError: none is open.
-    """
-    if _current is None:
-        raise SessionError("No session is open: start one with `%llm new`, or open one with `%llm resume`.")
-    return _current
-
-
-_current: Session | None = None
-
-
-def _opened(session: Session) -> Session:
-    global _current  # noqa: PLW0603 - a ContextVar does not survive from cell to cell on ipykernel 7
-    before = _current
-    _current = session
-    if before is not None:
-        # Those that both have stay; what the earlier one calls again is connected again.
-        before._engine.offer.servers.close()  # noqa: SLF001 - one session takes another's place
-    return session
-
-
-def _sum(values: Iterable[Any]) -> Any:
-    """Return the sum; None where there is nothing to add or a value is unknown."""
-    found = list(values)
-    return None if not found or any(value is None for value in found) else sum(found)
+    def _take_back(self, taken: TakenBack) -> tuple[int, ...]:
+        model, api_base = self._prefix.model, self._prefix.api_base
+        with self.log.alone():
+            self.log.write(taken)
+            if (self._prefix.model, self._prefix.api_base) != (model, api_base):
+                # The turns before a summary had another model's prefix: the session stays with the model it has.
+                self.log.write(self._engine.make_prefix(model, api_base, "model"))
+        return taken.turns

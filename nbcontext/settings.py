@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nbcontext.entry import Mode
     from nbcontext.history import Kind
+    from nbcontext.plan import Mode
     from nbcontext.store import Store
 
 MAX_STEPS = 100

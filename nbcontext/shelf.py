@@ -23,6 +23,14 @@ class StoredResults:
         """Return result `number`; None where the session never gave it."""
         return self.store.result(self.session, number)
 
+    def text(self, result_id: str) -> str | None:
+        """Return the stored text of the result with that id, `#` or not, in full; None where there is none."""
+        try:
+            found = self.result(int(result_id.strip().removeprefix("#"), 16))
+        except ValueError:
+            return None
+        return None if found is None else self.store.text(found.stored_sha256) or ""
+
     def total(self, number: int) -> int | None:
         """Return the lines of result `number`'s stored text; None where the session never gave that number."""
         found = self.result(number)

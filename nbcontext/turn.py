@@ -68,12 +68,22 @@ class TurnDriver:
         self._write_message(words)
 
     def close_last(self) -> None:
-        """Make the last turn end with an assistant message, so that roles alternate (decision 24)."""
+        """Make the last turn end with an assistant message, so that roles alternate (decision 24).
+
+        A chat carries a turn that only ran out of steps as a reply without text (decision 17): that one needs none.
+        """
         self.answer_open_calls()
         turn = self.log.history.turn
-        if turn is not None and not turn.is_answered:
+        ran_out = self.log.history.kind == "chat" and turn is not None and turn.has_run_out and not self._has_failed()
+        if turn is not None and not turn.is_answered and not ran_out:
             body = assistant_message(self.context.stopped).kept
             self.log.write(Replied(turn=turn.number, step=turn.step + 1, body=body, origin="", stopped=True))
+
+    def _has_failed(self) -> bool:
+        """Return whether the session's last request was not answered."""
+        number = self.log.store.last_request(self.log.session)
+        row = self.log.store.request(self.log.session, number)
+        return row is None or row["error"] is not None or row["ms"] is None
 
     def answer_open_calls(self) -> None:
         """Give every call that has no result one that says so (decision 24)."""
@@ -141,8 +151,10 @@ class TurnDriver:
         return "max_steps"
 
     def _make_room(self) -> None:
-        """Summarise what the provider found too long, and go on after it: with the person's message word for word
-        where nothing had come of it yet, else with the request to go on.
+        """Summarise what the provider found too long, and go on after it.
+
+        The person's message comes after the summary word for word where nothing had come of it yet, else the request
+        to go on.
 
         Raises:
             ModelError: there is nothing to summarise, or no summary was made.

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from nbcontext.entry import PlanItem
     from nbcontext.exhibit import Exhibit
     from nbcontext.files.root import Root
     from nbcontext.hygiene.table import DedupeTable
     from nbcontext.loop import Context
     from nbcontext.outcome import Outcome
+    from nbcontext.plan import PlanItem
 
 
 class Shelf(Protocol):

@@ -25,7 +25,7 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def made(given: argparse.Namespace) -> MCPServer:  # noqa: C901 - its tools stand inside
+def made(given: argparse.Namespace) -> MCPServer:
     server = MCPServer("tests", instructions=given.instructions or None)
     tools = given.tools.split(",")
 

@@ -5,8 +5,8 @@ import threading
 from pathlib import Path
 
 from nbcontext.assets import loop
-from nbcontext.hygiene.table import DedupeTable
 from nbcontext.files.root import Root
+from nbcontext.hygiene.table import DedupeTable
 from nbcontext.world import World
 
 

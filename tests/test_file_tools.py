@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nbcontext import assets, lines
-from nbcontext.files.encoding import NotTextError, decode
 from nbcontext.errors import ToolError
-from nbcontext.hygiene import DedupeTable, Surroundings, insert
+from nbcontext.files.encoding import NotTextError, decode
 from nbcontext.files.root import Root
+from nbcontext.hygiene import DedupeTable, Surroundings, insert
 from nbcontext.tools import apply_patch, edit, multiedit, read, recall, write
 from nbcontext.world import World
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from search_world import fill, world, write
 
 from nbcontext import lines
-from nbcontext.files.encoding import NotTextError, decode
 from nbcontext.errors import ToolError
+from nbcontext.files.encoding import NotTextError, decode
 from nbcontext.outcome import Failure
 from nbcontext.tools import grep
 

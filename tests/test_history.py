@@ -13,7 +13,6 @@ from nbcontext.entry import (
     ModeSet,
     NoteKept,
     PersonalitySet,
-    PlanItem,
     PlanSet,
     PrefixMade,
     Replied,
@@ -23,6 +22,7 @@ from nbcontext.entry import (
 from nbcontext.history import History, assistant_message, dump, fold
 from nbcontext.hygiene.table import DedupeTable
 from nbcontext.outcome import Seen
+from nbcontext.plan import PlanItem
 from nbcontext.result import Result, Span
 
 CONTEXT = assets.loop().context

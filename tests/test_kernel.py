@@ -76,7 +76,7 @@ class Kernel:
         self._began, self._outputs = time.monotonic(), []
         return self.client.execute(code, allow_stdin=stdin)
 
-    def wait(self, message, *, answer=None, until=None, timeout=30):  # noqa: C901 - one case a kind of message
+    def wait(self, message, *, answer=None, until=None, timeout=30):
         """Take the cell's messages up to its end, or up to the first output that `until` accepts."""
         outputs, error = self._outputs, None
         deadline = time.monotonic() + timeout

@@ -205,7 +205,7 @@ def litellm():
 def shell(tmp_path, monkeypatch, litellm):
     monkeypatch.setenv("NBCONTEXT_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("nbcontext.session._current", None)
+    monkeypatch.setattr("nbcontext.opened._current", None)
     made = InteractiveShell()
     made.history_manager.enabled = False
     made.run_line_magic("load_ext", "nbcontext")

@@ -14,12 +14,12 @@ from nbcontext.call import Call
 from nbcontext.loop import Loop, parse
 from nbcontext.model.dial import cost, provider_of, takes_cache_key, window
 from nbcontext.model.failures import Busy, CutOff, Refused, RequestFailed, Stopped, TooLong, Unreachable
-from nbcontext.model.reply import CallPiece, Finished, ReasoningPiece, Completion, TextPiece
+from nbcontext.model.reply import CallPiece, Completion, Finished, ReasoningPiece, TextPiece
 from nbcontext.model.transport import LiteLLM, arguments
 from nbcontext.request import Request
 from nbcontext.testing import AnthropicServer, Scripted, ScriptedServer
-from nbcontext.usage import Usage, normalise
 from nbcontext.testing.wellformed import marks
+from nbcontext.usage import Usage, normalise
 
 KEY = "sk-test-0123456789abcdef"
 SYSTEM = {"role": "system", "content": "Be brief."}

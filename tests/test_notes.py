@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from session_world import NOON, broken, new, says, setup
 
 from nbcontext import assets, plan
-from nbcontext.entry import PlanItem
 from nbcontext.errors import UsageError
+from nbcontext.plan import PlanItem
 from nbcontext.session import Session
 from nbcontext.testing import ScriptedModel
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from search_world import fill, world
 
 from nbcontext.errors import ToolError
-from nbcontext.tools import search
 from nbcontext.search.words import passages, words
+from nbcontext.tools import search
 
 
 def ask(folder, query, **arguments):

@@ -9,7 +9,7 @@ import pytest
 
 from nbcontext.call import Call
 from nbcontext.model.failures import Stopped
-from nbcontext.model.reply import Finished, Completion, TextPiece
+from nbcontext.model.reply import Completion, Finished, TextPiece
 from nbcontext.request import Request
 from nbcontext.testing import AnthropicServer, Scripted, ScriptedModel, ScriptedServer
 from nbcontext.testing.wellformed import anthropic_faults, openai_faults, prefix_fault

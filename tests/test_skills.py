@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripts import Play, calls, says
 
-from nbcontext import assets, skills
+from nbcontext import assets
+from nbcontext.files import skills
 
 RULES = assets.loop().context.skills
 ERRORS = assets.loop().context.errors.skills

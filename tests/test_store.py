@@ -17,9 +17,10 @@ from session_world import call, new, says, setup, shapes
 from sqlalchemy import text
 
 from nbcontext import lines
-from nbcontext.entry import NoteKept, PlanItem
+from nbcontext.entry import NoteKept
 from nbcontext.errors import NbcontextError, SessionError, StoreError, UsageError
 from nbcontext.opening import Setup
+from nbcontext.plan import PlanItem
 from nbcontext.session import Session
 from nbcontext.settings import Settings
 from nbcontext.store import Store, transfer

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from session_world import broken, call, new, says, setup, shapes
 
-from nbcontext import session as sessions
+from nbcontext import opened
 from nbcontext.engine import Surface
 from nbcontext.errors import ModelError, NbcontextError, SessionError, TurnInterrupted, UsageError
 from nbcontext.events import CallStarted, Notice, RequestEnded, ResultInserted, TextArrived, TurnStarted
@@ -369,7 +369,7 @@ def test_events_tell_the_turn_in_its_order(folder):
     assert isinstance(events[0], TurnStarted)
     assert [e.request for e in events if isinstance(e, RequestEnded)] == [1, 2]
     assert (reply.steps, len(reply.results), reply.text) == (2, 1, "Look.\n\nSo.")
-    assert sessions.current() is session
+    assert opened.current() is session
 
 
 def test_what_no_server_takes_never_leaves(folder):

@@ -43,10 +43,21 @@ def made_result(number, root):
         text = lines_of(1000, f"output {number}")
         kept = text.split("\n")
         sent = "\n".join((f"[{name}]", *kept[:200], f"[700 lines elided, full output {name}]", *kept[-100:]))
-        report = Report(step="cap", kind="capped", lines_kept=300, lines_elided=700, chars_kept=len(sent), chars_elided=len(text) - len(sent))
+        report = Report(
+            step="cap",
+            kind="capped",
+            lines_kept=300,
+            lines_elided=700,
+            chars_kept=len(sent),
+            chars_elided=len(text) - len(sent),
+        )
         return Result(**common, kind="capped", sent=sent, stored_sha256=text_sha256(text), stored_lines=1000,
                       stored_chars=len(text)), text, (report,)  # fmt: skip
-    text = f"@@ -1,2 +1,2 @@\n a = 1\n-b = {number}\n+b = {number + 1}" if tool == "edit" else f"{root}/a.py:{number}:match"
+    text = (
+        f"@@ -1,2 +1,2 @@\n a = 1\n-b = {number}\n+b = {number + 1}"
+        if tool == "edit"
+        else f"{root}/a.py:{number}:match"
+    )
     bracket = f"[{name} {path} sha {number:08x}]" if tool == "edit" else f"[{name}]"
     return Result(**common, kind="diff" if tool == "edit" else "full", sent=f"{bracket}\n{text}", stored_sha256=text_sha256(text),
                   stored_lines=text.count("\n") + 1, stored_chars=len(text), path=path if tool == "edit" else None,
@@ -73,7 +84,9 @@ def add_session(store, name, root, *, results=0, requests=0, texts=()):
     """Add a session with that many results of all kinds and that many requests; `texts` are results of `bash` in front."""
     entries = [
         ModeSet(mode="auto"),
-        PrefixMade(model="openai/x", api_base=None, system="The system prompt.", tools="[]", mode="auto", cause="start"),
+        PrefixMade(
+            model="openai/x", api_base=None, system="The system prompt.", tools="[]", mode="auto", cause="start"
+        ),
     ]
     lines = []
     number = 0

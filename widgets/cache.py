@@ -112,7 +112,7 @@ class CacheModel:
         live = {turn.number for turn in self._look.history.all_turns}
         back = sorted({row["turn"] for row in self._rows if row["turn"] and row["turn"] not in live})
         turns = ", ".join(map(str, back[:10])) + (" …" if len(back) > 10 else "")  # noqa: PLR2004
-        told = f"Turn {turns} was taken back; what it sent stays here." if back else ""
+        told = f"Taken back: turn {turns}. What was sent for it stays here." if back else ""
         return " ".join(filter(None, (self._look.note, told)))
 
     def _about_parts(self) -> Message:

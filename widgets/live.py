@@ -20,8 +20,6 @@ from nbcontext.display.plain import visible
 from .model import Answer, Later, Message, Model
 from .modules import joined, style
 
-VIEW = "application/vnd.jupyter.widget-view+json"
-
 
 class LiveView(anywidget.AnyWidget):
     """One live view; `live` makes the class of its kind."""

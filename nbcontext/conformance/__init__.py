@@ -1,8 +1,8 @@
 """Conformance: cases as data (`conformance/context.json`), run on the real code.
 
-`expression`, `files` and `form` are what a file of cases may hold; `texts` and `workspace` make of it what it stands
-for, `stage` opens a session on it, `steps` act, `comparison` finds what differs, `runner` takes a case from its files
-to its first difference.
+`expression`, `files`, `exchange` and `form` are what a file may hold; `texts` and `workspace` make of it what it
+stands for, `stage` opens a session on it, `player` is its model, `steps` act, `comparison` finds what differs, and
+`runner` takes a case from its files to its first difference.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nbcontext import assets
 from nbcontext.call import Json
 from nbcontext.conformance.difference import Difference, first_difference
+from nbcontext.conformance.exchange import AllOf, AssistantMessage, Exchange, Message, ToolMessage, UserMessage
 from nbcontext.conformance.expression import Text
-from nbcontext.conformance.form import AllOf, AssistantMessage, Exchange, Message, ToolMessage, UserMessage
 from nbcontext.conformance.texts import expanded
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ class Comparison:
                 self._stand(expanded(text, root), system, f"{where}, system prompt", wanted=False)
         if exchange.tools is not None:
             offered = [_name(tool) for tool in request.tools]
-            for name in (*exchange.tools.holds, *exchange.tools.lacks):
-                wanted = "offered" if name in exchange.tools.holds else "not offered"
-                got = "offered" if name in offered else "not offered"
-                self.differ(wanted, got, f"{where}, tool list, {name}")
+            said = ("not offered", "offered")
+            for wanted, names in enumerate((exchange.tools.lacks, exchange.tools.holds)):
+                for name in names:
+                    self.differ(said[wanted], said[name in offered], f"{where}, tool list, {name}")
 
     def _stand(self, text: str, within: str, where: str, *, wanted: bool) -> None:
         if (text in within) is not wanted:

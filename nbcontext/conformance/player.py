@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
-    from nbcontext.conformance.form import Exchange, Reply
+    from nbcontext.conformance.exchange import Exchange, Reply
     from nbcontext.conformance.workspace import Workspace
     from nbcontext.model.reply import Piece
     from nbcontext.request import Request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -61,12 +62,14 @@ def _first(case: Case, workspace: Workspace, settings: Settings) -> Difference |
             workspace.put(path, file)
         for path, file in case.home.items():
             Workspace(settings.home_folder()).put(path, file)
-        comparison = Comparison(Stage(case, workspace, settings))
-        for number, step in enumerate(case.steps, 1):
-            where = f"step {number} ({step.do})"
-            steps.run(step, comparison, where)
-            if comparison.differences:
-                return comparison.differences[0]
+        stage = Stage(case, workspace, settings)
+        comparison = Comparison(stage)
+        with contextlib.closing(stage):
+            for number, step in enumerate(case.steps, 1):
+                where = f"step {number} ({step.do})"
+                steps.run(step, comparison, where)
+                if comparison.differences:
+                    return comparison.differences[0]
     except (NbcontextError, OSError, UnicodeError) as error:
         return Difference(where=where, expected="no error", got=f"{type(error).__name__}: {error}")
     return None
@@ -83,6 +86,7 @@ def _has_links() -> bool:
 
 NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "bash": lambda: shutil.which("bash") is not None,
+    "python3": lambda: shutil.which("python3") is not None,
     "ripgrep": lambda: ripgrep.find() is not None,
     "links": _has_links,
 }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nbcontext import assets, hygiene
 from nbcontext.call import Call
-from nbcontext.conformance.form import Case, Door, Exchange
+from nbcontext.conformance.exchange import Exchange
+from nbcontext.conformance.form import Case, Door
 from nbcontext.conformance.player import Player
 from nbcontext.conformance.workspace import Workspace
 from nbcontext.engine import Surface
@@ -78,6 +79,10 @@ class Stage:
         self._front_end = frozenset(doors)
         self.session.surface = self._surface
 
+    def close(self) -> None:
+        """Let go of the session, and of its servers."""
+        self.session.close()
+
     @property
     def _surface(self) -> Surface:
         return Surface(
@@ -103,6 +108,7 @@ class Stage:
             without=(*left_out, *made.without),
             max_steps=made.max_steps,
             window=made.window,
+            mcp=made.mcp,
             setup=self._setup,
         )
         if self.case.first_number == 1:

@@ -12,8 +12,8 @@ from nbcontext.conformance.comparison import Comparison
 from nbcontext.conformance.expression import Form
 from nbcontext.conformance.texts import expanded
 from nbcontext.conformance.tools import Crashed
-from nbcontext.entry import PlanItem
 from nbcontext.errors import ModelError, SessionError, TurnInterrupted
+from nbcontext.plan import PlanItem
 from nbcontext.reply import Reply
 
 

@@ -45,7 +45,7 @@ class Bar:
     """Why the cache did not serve all it could; of several, the first one's that has one."""
 
     def packed(self) -> list[float | str | None]:
-        """Return what travels to a page, in the order that `cache.js` reads; what is usual stands last and is left out."""
+        """Return what travels to a page, in the order `cache.js` reads; what is usual stands last and is left out."""
         cost = None if self.cost is None else round(self.cost, 6)
         ttft = None if self.ttft_ms is None else round(self.ttft_ms)
         last = None if self.last == self.first else self.last

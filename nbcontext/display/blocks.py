@@ -1,7 +1,7 @@
 """An answer as blocks while it streams: only the last one changes, so that what is sent grows with the answer.
 
 A finished block ends where the Markdown has a blank line outside a fence; a new one is begun once the last has
-`BLOCK_CHARS` characters. A block that has grown to `MOST_CHARS` without such a place is ended at a line, its fence closed
+`BLOCK_CHARS` characters. A block that has grown to `MOST_CHARS` without such a place ends at a line, its fence closed
 and opened again.
 """
 

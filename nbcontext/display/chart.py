@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from nbcontext.display.plain import visible
 from nbcontext.display.summary import number
 from nbcontext.display.tables import text_table
 from nbcontext.display.twin import Twin
@@ -42,7 +43,7 @@ def twin(bars: Sequence[Bar], head: Head, *, title: str, note: str = "") -> Twin
         title: whose requests they are.
         note: what is to be known about them; empty: nothing.
     """
-    summary = f"{title} · {head.line()}"
+    summary, note = visible(f"{title} · {head.line()}"), visible(note)
     source = f"data:image/svg+xml;base64,{b64encode(svg(bars).encode()).decode()}"
     below = f"<div>{escape(note)}</div>" if note else ""
     html = f'<img alt="{escape(summary, quote=True)}" style="max-width:100%" src="{source}">{below}'
@@ -75,7 +76,7 @@ def svg(bars: Sequence[Bar]) -> str:
         if each.expected is not None:
             high = _px(each.expected, top)
             expected.append(_box(x, _BOTTOM - high, wide, high))
-        made = _mark(each, x, words=x - worded >= _WORD_PX)
+        made = _mark(each, x, words=x - worded >= _WORD_PX * (2 if x > _WIDTH - _WORD_PX else 1))
         worded = x if len(made) > 1 else worded
         marks += made
     parts += [

@@ -43,7 +43,7 @@ def to_html(markdown: str) -> str:
 
 
 def is_harmless(markdown: str) -> bool:
-    """Return whether a front end may render the Markdown itself: nothing in it looks like HTML, an image or a script."""
+    """Return whether a front end may render the Markdown itself: nothing looks like HTML, an image or a script."""
     tokens = _parser().parse(visible(markdown))
     # Another parser may take for a tag, an image or a link what ours does not: what looks like one is enough.
     return not any(_DOUBTFUL.search(token.content) for token in tokens if token.type == "inline")
@@ -65,7 +65,13 @@ def _is_link(url: str) -> bool:
     return not colon or scheme.lower() in _SCHEMES
 
 
-def _image_as_link(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+def _image_as_link(
+    self: RendererHTML,  # noqa: ARG001 - markdown-it-py's form of a rule, here and below
+    tokens: Sequence[Token],
+    index: int,
+    options: OptionsDict,  # noqa: ARG001
+    env: EnvType,  # noqa: ARG001
+) -> str:
     """Show an image as a link to it: what is fetched, the person decides."""
     from html import escape
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from nbcontext.display.blocks import MOST_CHARS, Blocks
 from nbcontext.display.markdown import is_harmless, to_html
 from nbcontext.display.plain import visible
+from nbcontext.display.status import Status
 from nbcontext.display.summary import answer_line, call_line
 from nbcontext.events import CallStarted, Notice, ResultInserted, TextArrived
 
@@ -88,9 +89,12 @@ class NotebookView:
         self._waiting: list[str] = []
         self._shown_at = -PAUSE_S
         self._shown_chars = 0
+        self._status = Status(clock)
+        self._told = ""
 
     def show(self, event: Event) -> None:
         """Show an event."""
+        self._status.show(event)
         match event:
             case TextArrived(text=text):
                 self._end_calls()
@@ -102,13 +106,12 @@ class NotebookView:
                 self._show_if_due()
             case ResultInserted(result=result):
                 calls = self._open_calls(running="")
-                calls.lines.append(answer_line(self._asked.pop(result.call_id, None), result, self._context))
+                calls.lines.append(answer_line(self._asked.pop(result.call_id, None), result))
                 self._show_if_due()
             case Notice(text=text):
                 self._end_text()
                 self._end_calls()
-                self._put(_note_bundle(text))
-                self._handle = None
+                self._finish(_note_bundle(text))
             case _:
                 self._show_if_due()
 
@@ -116,15 +119,13 @@ class NotebookView:
         """Show what is still held back, then the closing line."""
         self._end_text()
         self._end_calls()
-        if closing:
-            self._put(_note_bundle(closing))
-            self._handle = None
+        if closing or self._handle is not None:
+            self._finish(_note_bundle(closing) if closing else {"text/html": "", "text/plain": ""})
 
     def _end_text(self) -> None:
         text = "".join((*self._take_waiting(), self._blocks.tail))
         if text:
-            self._put(text_bundle(text))
-            self._handle = None
+            self._finish(text_bundle(text))
         self._blocks, self._shown_chars = Blocks(), 0
 
     def _take_waiting(self) -> list[str]:
@@ -144,8 +145,8 @@ class NotebookView:
 
     def _end_calls(self) -> None:
         if self._calls is not None:
-            self._put(self._calls.bundle())
-            self._calls = self._handle = None
+            self._finish(self._calls.bundle())
+            self._calls = None
 
     def _show_if_due(self) -> None:
         """Show what changed, unless something was shown just now: then it is held back."""
@@ -156,16 +157,25 @@ class NotebookView:
             return
         if done := self._take_waiting():
             # What is finished is shown as one; what follows it waits for its own time.
-            self._put(text_bundle("".join(done)))
-            self._handle, self._shown_chars = None, 0
+            self._finish(text_bundle("".join(done)))
+            self._shown_chars = 0
             return
         tail = self._blocks.tail
         # A block that finds no end is shown ever more seldom, so that its updates do not add up to its square.
         if len(tail) > (self._shown_chars if len(tail) < MOST_CHARS else self._shown_chars * _GROWTH):
             self._put(text_bundle(tail))
             self._shown_chars = len(tail)
+        elif self._status.line() != self._told:
+            self._put(text_bundle(tail) if tail else {})
 
-    def _put(self, bundle: Bundle) -> None:
+    def _finish(self, bundle: Bundle) -> None:
+        """Show a block for the last time, without the status below it."""
+        self._put(bundle, last=True)
+        self._handle = None
+
+    def _put(self, bundle: Bundle, *, last: bool = False) -> None:
+        if not last:
+            self._told, bundle = self._status.line(), self._status.below(bundle)
         if self._handle is None:
             self._handle = self._display(bundle)
         else:
@@ -192,7 +202,7 @@ class TerminalView:
                 self._asked[call.id] = call
             case ResultInserted(result=result):
                 asked = self._asked.pop(result.call_id, None)
-                self._line(f"  {answer_line(asked, result, self._context)}")
+                self._line(f"  {answer_line(asked, result)}")
             case Notice(text=text):
                 self._line(visible(text))
             case _:

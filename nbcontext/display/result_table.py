@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import clipped
+from nbcontext.display.plain import clipped, visible
 from nbcontext.display.tables import text_table
 from nbcontext.display.twin import Twin
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 ROWS = 100
 """Rows that the static form shows; the rest are counted."""
+BYTES = 20_000
+"""Bytes of those rows, at most: with a view's saved state they are to stay below 60 kB."""
+_SHORT_ROWS = 20
+"""More rows are not in the text beside the HTML."""
 
 HEADS = ("id", "turn", "tool", "kind", "path", "lines", "sha", "made", "sent", "saved", "stands for", "where")
 
@@ -47,20 +51,31 @@ def twin(rows: Sequence[ResultRow], sums: Sums, *, title: str, note: str = "") -
         title: whose results they are.
         note: what is to be known about them; empty: nothing.
     """
-    shown = [row.shown() for row in rows[:ROWS]]
+    shown, html = _fitting([row.shown() for row in rows[:ROWS]])
     more = len(rows) - len(shown)
     left = f"{more:,} more rows are not shown here." if more else ""
-    summary = f"{title} · {sums.line()}"
+    summary, note = visible(f"{title} · {sums.line()}"), visible(note)
     below = "".join(f"<div>{escape(line)}</div>" for line in (note, left) if line)
     text = "\n".join(filter(None, (summary, note, text_table(HEADS, shown) if shown else "", left)))
-    short = summary if more else ""
-    return Twin(summary=summary, html=_table(shown) + below if shown else below, text=text, short=short)
+    short = summary if len(shown) > _SHORT_ROWS else ""
+    return Twin(summary=summary, html=_table(html) + below if shown else below, text=text, short=short)
 
 
-def _table(rows: Sequence[Sequence[str | int]]) -> str:
+def _fitting(rows: Sequence[Sequence[str | int]]) -> tuple[Sequence[Sequence[str | int]], str]:
+    """Return the first rows that fit `BYTES`, and their HTML."""
+    made, used = [], 0
+    for row in rows:
+        html = f"<tr>{''.join(_cell(at, cell) for at, cell in enumerate(row))}"
+        used += len(html.encode(errors="replace"))
+        if used > BYTES:
+            break
+        made.append(html)
+    return rows[: len(made)], "".join(made)
+
+
+def _table(body: str) -> str:
     # Closing tags that HTML lets be left out are: a hundred rows are saved with every table.
     heads = "".join(f"<th{_side(at)}>{escape(name)}" for at, name in enumerate(HEADS))
-    body = "".join(f"<tr>{''.join(_cell(at, cell) for at, cell in enumerate(row))}" for row in rows)
     return (
         '<div style="overflow-x:auto"><table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
         f"<thead><tr>{heads}<tbody>{body}</table></div>"

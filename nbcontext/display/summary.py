@@ -8,7 +8,6 @@ from nbcontext.display.plain import clipped
 
 if TYPE_CHECKING:
     from nbcontext.call import Call
-    from nbcontext.loop import Context
     from nbcontext.reply import Reply
     from nbcontext.result import Result
 
@@ -23,13 +22,13 @@ def call_line(call: Call) -> str:
     return f"{clipped(call.name, 40)} {clipped(first, _CALL_CHARS)}".rstrip()
 
 
-def answer_line(call: Call | None, result: Result, context: Context) -> str:
+def answer_line(call: Call | None, result: Result) -> str:
     """Return a call and its result as one line; None: the call is not known."""
     asked = result.tool if call is None else call_line(call)
-    return f"{asked} → {result_line(result, context)}"
+    return f"{asked} → {result_line(result)}"
 
 
-def result_line(result: Result, context: Context) -> str:
+def result_line(result: Result) -> str:
     """Return a result as one line: its bracket, or its id and how much it has."""
     head, _, rest = result.sent.partition("\n")
     bracket, _, said = head.partition("] ")

@@ -15,6 +15,10 @@ MARK = '<details data-nbcontext="twin"'
 """How the HTML of every twin begins; a folded one has `>` right after it, an open one ` open>`."""
 
 
+NOTE = '<div data-nbcontext="note"'
+"""How the line begins that says where the live view stands."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Twin:
     """A view's static form."""
@@ -34,7 +38,7 @@ class Twin:
             f"The live {name} stands below this as long as its kernel runs. Opened again later it may read "
             "“model not found”: this is its static form, and `%llm freeze` leaves this alone."
         )
-        return self._data("", f'<div style="opacity:0.75">{escape(note)}</div>')
+        return self._data("", f'{NOTE} style="opacity:0.75">{escape(note)}</div>')
 
     def opened(self) -> dict[str, str]:
         """Return the output's data where it stands alone."""

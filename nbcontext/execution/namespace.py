@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbcontext.assets import loop
 from nbcontext.execution.images import placeholder
-from nbcontext.lines import without_final
 from nbcontext.execution.terminal import Cleaner
+from nbcontext.lines import without_final
 from nbcontext.world import Ran
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from nbcontext.files.nearest import clipped, nearest, visible
 from nbcontext.files.root import Located
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Change, Changes
-from nbcontext.skills import is_skill_file
+from nbcontext.files.skills import is_skill_file
 from nbcontext.world import World
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from nbcontext.errors import ToolError
 from nbcontext.files.folder import opened
-from nbcontext.hygiene.clean import shown_path
 from nbcontext.files.transaction import ChangedError, FileState, commit
+from nbcontext.hygiene.clean import shown_path
 
 if TYPE_CHECKING:
     from nbcontext.loop import FileErrors

@@ -1,7 +1,7 @@
 """The hygiene pipeline: from what a tool gave to what the model is sent. Pure, one step a file, in this order.
 
-`insert` is all the rest of the program calls. A step takes a draft and what it is inserted into, and gives a draft; what
-it did, it reports.
+`insert` is all the rest of the program calls. A step takes a draft and what it is inserted into, and gives a draft;
+what it did, it reports.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def cap(draft: Draft, around: Surroundings) -> Draft:
     elided = total - head.lines - tail.lines
     between = rule.elided.format(lines=elided, id=around.context.id(draft.number))
     parts = (head.text, between, tail.text) if tail.lines else (head.text, between)
-    kept = "\n".join((head.text, tail.text))
+    kept = f"{head.text}\n{tail.text}"
     capped = replace(draft, kind="capped" if draft.kind == "full" else draft.kind, body="\n".join(parts), stored=body)
     return capped.reported(
         "cap",

@@ -11,7 +11,7 @@ from typing import Final
 
 from nbcontext.call import Json
 from nbcontext.model.fragments import Fragments
-from nbcontext.model.reply import CallPiece, Piece, ReasoningPiece, Completion, TextPiece
+from nbcontext.model.reply import CallPiece, Completion, Piece, ReasoningPiece, TextPiece
 from nbcontext.model.surrogates import Splice, joined
 
 _REASONING_KEYS: Final = ("reasoning_content", "reasoning")

@@ -1,7 +1,7 @@
 """`%%llm` cells and `%llm` lines taken before IPython's own clean-up, so that the body stays as it was written.
 
-IPython strips `>>> ` and `In [1]: ` from a body, dedents it, never hands an empty one to the magic, and takes `%llm note
-what now?` for a help look-up. The transformer here comes first and turns both into plain calls.
+IPython strips `>>> ` and `In [1]: ` from a body, dedents it, never hands an empty one to the magic, and takes
+`%llm note what now?` for a help look-up. The transformer here comes first and turns both into plain calls.
 """
 
 from __future__ import annotations

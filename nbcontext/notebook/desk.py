@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext import session as sessions
+from nbcontext import opened
 from nbcontext.display.progress import QuietView
 from nbcontext.display.summary import closing_line
 from nbcontext.engine import Surface
@@ -77,12 +77,12 @@ class Desk:
         Raises:
             SessionError: none is open.
         """
-        return sessions.current()
+        return opened.current()
 
     def has_session(self) -> bool:
         """Return whether a session is open."""
         try:
-            sessions.current()
+            opened.current()
         except NbcontextError:
             return False
         return True
@@ -92,7 +92,7 @@ class Desk:
         if not self.has_session():
             made = Session.new(setup=self.setup())
             self.present(Shown.line(f"New session {made.name} with {made.model}."))
-        return sessions.current()
+        return opened.current()
 
     def run(self, job: Callable[[Session], object]) -> None:
         """Run something with the open session that takes time, and show what happens."""

@@ -35,7 +35,7 @@ def expanded(body: str, evaluate: Callable[[str], object]) -> str:
             return f"$`{expression}`"
         try:
             return shown(evaluate(expression))
-        except Exception as error:  # the person's own code: whatever it raises is theirs to read
+        except Exception as error:  # noqa: BLE001 - the person's own code: whatever it raises is theirs to read
             raise UsageError(
                 f"$`{expression}` failed with {type(error).__name__}: {error}. Nothing was sent; mend it and run again."
             ) from None
@@ -57,7 +57,7 @@ def expanded(body: str, evaluate: Callable[[str], object]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as the model is shown it: a data frame as a Markdown table, else its own text for it, else `str`."""
+    """Return a value as the model is shown it: a data frame as a Markdown table, else its own text, else `str`."""
     if _is_frame(value):
         return frame_table(value)  # type: ignore[arg-type]
     for name in ("_repr_llm_", "_repr_markdown_"):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbcontext.display.progress import Bundle, View
-    from nbcontext.entry import Mode
     from nbcontext.exhibit import Exhibit
     from nbcontext.history import Kind
     from nbcontext.notebook.desk import Desk, Shown
     from nbcontext.notebook.views import Form, Views
+    from nbcontext.plan import Mode
     from nbcontext.settings import Settings
 
 

@@ -19,7 +19,7 @@ from nbcontext.plan import shown as shown_plan
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nbcontext.entry import PlanItem
+    from nbcontext.plan import PlanItem
     from nbcontext.session import Session
     from nbcontext.store import SessionRow
     from nbcontext.widgets.model import Look
@@ -123,7 +123,7 @@ def cache(session: Session) -> Shown:
 
 
 def _look(session: Session) -> Look:
-    from nbcontext.session import current
+    from nbcontext.opened import current
     from nbcontext.widgets.model import Look
 
     return Look(session, current)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbcontext.execution import processes
 from nbcontext.errors import ToolError
+from nbcontext.execution import processes
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Failure, Text
 

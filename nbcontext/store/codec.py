@@ -12,7 +12,6 @@ from nbcontext.entry import (
     Entry,
     Inserted,
     Note,
-    PlanItem,
     PlanSet,
     PrefixMade,
     TakenBack,
@@ -21,6 +20,7 @@ from nbcontext.entry import (
 )
 from nbcontext.errors import StoreError
 from nbcontext.outcome import Seen
+from nbcontext.plan import PlanItem
 from nbcontext.result import Report, Result, Span
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -15,12 +15,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final, Self
 
-from nbcontext.testing import scripted, wellformed
 from nbcontext.model.failures import Stopped
-from nbcontext.model.reply import CallPiece, Finished, Piece, ReasoningPiece, Completion, TextPiece
+from nbcontext.model.reply import CallPiece, Completion, Finished, Piece, ReasoningPiece, TextPiece
 from nbcontext.request import Request, common
-from nbcontext.usage import Usage
+from nbcontext.testing import scripted, wellformed
 from nbcontext.testing.scripted import Scripted
+from nbcontext.usage import Usage
 
 __all__ = ["AnthropicServer", "Scripted", "ScriptedModel", "ScriptedServer"]
 

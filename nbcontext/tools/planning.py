@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from nbcontext import assets, plan
-from nbcontext.entry import PlanItem
 from nbcontext.errors import ToolError
 from nbcontext.outcome import Planned
+from nbcontext.plan import PlanItem
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
 

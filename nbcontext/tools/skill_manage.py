@@ -10,7 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from nbcontext import assets, skills
+from nbcontext import assets
+from nbcontext.files import skills
 from nbcontext.errors import ToolError
 from nbcontext.files import change
 from nbcontext.hygiene.clean import shown_path

@@ -35,5 +35,5 @@ def test_diff_is_at_most_twice_gits(tmp_path, capsys):
     ratio = statistics.median(ours) / statistics.median(gits)
     figures = f"{statistics.median(ours) * 1e3:.1f} ms, git {statistics.median(gits) * 1e3:.1f} ms, ratio {ratio:.2f}"
     with capsys.disabled():
-        print(f"\ndiff: {figures}")  # noqa: T201 - the figures are the point
+        print(f"\ndiff: {figures}")
     assert ratio <= 2

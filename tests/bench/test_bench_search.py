@@ -51,7 +51,7 @@ def rg(*arguments):
 def test_grep(tree, pattern):
     place = world(tree)
     found = ratio(lambda: grep.run(grep.GrepArguments(pattern=pattern), place), lambda: rg("-n", pattern, str(tree)))
-    print(f"grep {pattern}: {found:.2f} times rg")  # noqa: T201
+    print(f"grep {pattern}: {found:.2f} times rg")
     assert found <= MOST
 
 
@@ -62,5 +62,5 @@ def test_glob(tree, pattern):
         lambda: glob.run(glob.GlobArguments(pattern=pattern), place),
         lambda: rg("--files", str(tree)),
     )
-    print(f"glob {pattern}: {found:.2f} times rg, sorting included")  # noqa: T201
+    print(f"glob {pattern}: {found:.2f} times rg, sorting included")
     assert found <= MOST

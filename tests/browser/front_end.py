@@ -58,7 +58,9 @@ class Server:
         command += ["--ServerApp.disable_check_xsrf=True", "--ServerApp.ip=127.0.0.1"]
         command += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
         command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.collaborative=False"]
-        self._process = subprocess.Popen(command, env=self.environment, stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            command, env=self.environment, stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -111,7 +113,7 @@ class Front:
         self.page.on("console", lambda message: message.type == "error" and self._error(message.text))
         self.page.on("pageerror", lambda error: self._error(str(error)))
         self.page.on("request", lambda request: self._asked(request.url))
-        self.page.on("websocket", lambda socket: socket.on("framereceived", lambda payload: self._frame(payload)))
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._frame))
         self.page.on("dialog", lambda dialog: dialog.accept())
         self.open()
         if theme:

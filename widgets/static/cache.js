@@ -150,7 +150,7 @@ export default {
       }
       if (it[MARKS].includes("t")) rects.push(svg("path", { class: "nb-tick", d: `M${x} ${BOTTOM}v6` }));
       const marks = [...it[MARKS]].filter((mark) => mark !== "t").map((mark) => WORDS[mark]).join(", ");
-      const free = x === worded || x - worded >= 90;
+      const free = x === worded || x - worded >= (x > WIDE - 90 ? 160 : 90);
       if (marks) rects.push(svg("path", { class: "nb-mark", d: `M${x} ${TOP - 8}V${BOTTOM + 10}` }));
       if (marks && free) {
         worded = x;

@@ -47,7 +47,7 @@ export function frame({ model, el, signal }, kind, { show, update }) {
     return new Promise((resolve) => {
       asked += 1;
       const id = `${kind}${asked}-${Math.random().toString(36).slice(2, 8)}`;
-      const timer = setTimeout(() => dead || say("Waiting for the kernel: it answers when the running cell has ended."), 600);
+      const timer = setTimeout(() => dead || say(`The kernel has not answered yet: it does when the running cell has ended. If it was restarted, ${back} brings this back.`), 600);
       waiting.set(id, { resolve, timer });
       if (dead) say(gone());
       else model.send({ ...what, id });
@@ -72,6 +72,7 @@ export function frame({ model, el, signal }, kind, { show, update }) {
   }
 
   function onMessage(message, buffers) {
+    lives(true);
     if (message.answer !== undefined) {
       const pending = waiting.get(message.answer);
       if (!pending) return;
@@ -98,27 +99,24 @@ export function frame({ model, el, signal }, kind, { show, update }) {
     show(state);
   }
 
-  function look() {
-    const holder = el.closest(".jupyter-widgets-disconnected");
-    if (Boolean(holder) === dead) return;
-    dead = Boolean(holder);
+  /** The front end says so when the kernel restarts; a message that comes says that it lives. */
+  function lives(now) {
+    if (dead === !now) return;
+    dead = !now;
     root.classList.toggle("nb-dead", dead);
     say(dead ? gone() : "");
   }
+  const onLost = () => lives(false);
 
   model.on("msg:custom", onMessage);
   model.on("change:state", onState);
-  const observer = new MutationObserver(look);
-  for (let node = el; node && node !== document.body; node = node.parentElement) {
-    observer.observe(node, { attributes: true, attributeFilter: ["class"] });
-    if (node.classList.contains("jupyter-widgets")) break;
-  }
+  model.on("comm_live_update", onLost);
   const close = () => {
     model.off("msg:custom", onMessage);
     model.off("change:state", onState);
-    observer.disconnect();
+    model.off("comm_live_update", onLost);
   };
   if (signal) signal.addEventListener("abort", close);
-  page.begin = () => { onState(); look(); };
+  page.begin = onState;
   return page;
 }
