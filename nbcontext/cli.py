@@ -6,8 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbcontext.errors import NbcontextError
+
+if TYPE_CHECKING:
+    from nbcontext.settings import Settings
+    from nbcontext.store import Store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     export = commands.add_parser("export", help="writes a session to a file")
     export.add_argument("name", help="the session")
     export.add_argument("file", type=Path, help="a JSON Lines file")
+    export.add_argument("--salvage", action="store_true", help="read what can be read of a damaged store")
     export.set_defaults(run=_export)
 
     clean = commands.add_parser("clean", help="takes dead widget outputs and their state out of a notebook file")
@@ -74,7 +80,7 @@ def _sessions(_: argparse.Namespace) -> int:
     from nbcontext.notebook import reports
     from nbcontext.settings import Settings
 
-    print(reports.sessions(Settings().open_store().sessions()).text)  # noqa: T201 - what a shell command shows
+    print(reports.sessions(_opened(Settings()).sessions()).text)  # noqa: T201 - what a shell command shows
     return 0
 
 
@@ -82,7 +88,9 @@ def _verify(_: argparse.Namespace) -> int:
     from nbcontext.settings import Settings
     from nbcontext.store import verify
 
-    found = verify.verify(Settings().open_store())
+    settings = Settings()
+    is_elsewhere = settings.store_url_or_environment() is not None
+    found = verify.verify(settings.open_store()) if is_elsewhere else verify.verify_files(settings.home_folder())
     print(found.summary)  # noqa: T201 - what a shell command shows
     return 1 if found.faults else 0
 
@@ -91,10 +99,32 @@ def _export(given: argparse.Namespace) -> int:
     from nbcontext.settings import Settings
     from nbcontext.store import transfer
 
-    store = Settings().open_store()
+    if given.salvage:
+        return _salvage(given)
+    store = _opened(Settings())
     lines = transfer.export(store, store.session(given.name), given.file)
     print(f"{given.name} is in {given.file}: {lines:,} lines.")  # noqa: T201 - what a shell command shows
     return 0
+
+
+def _salvage(given: argparse.Namespace) -> int:
+    from nbcontext.settings import Settings
+    from nbcontext.store import damage, salvage
+
+    settings = Settings()
+    url = settings.store_url_or_environment()
+    files = damage.files(settings.home_folder()) if url is None else [damage.file_of(url)]
+    files.sort(key=lambda place: damage.fault(place) is None)  # a damaged one is what is meant
+    print(f"{given.name} is in {given.file}: {salvage.salvage(files, given.name, given.file).summary}")  # noqa: T201 - what a shell command shows
+    return 0
+
+
+def _opened(settings: Settings) -> Store:
+    """Return the store; that it is a new one beside one that is damaged is told."""
+    store = settings.open_store()
+    if told := store.take_told():
+        print(told, file=sys.stderr)  # noqa: T201 - what a shell command shows
+    return store
 
 
 def _clean(given: argparse.Namespace) -> int:

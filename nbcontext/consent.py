@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nbcontext.call import Json
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 
 _SHOWN_CHARS = 4000
 """Characters of one argument that the question shows."""

@@ -10,7 +10,7 @@ class NbcontextError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Give IPython the one readable line that ends the cell (IPython's custom-exception protocol)."""
-        from nbcontext.display.plain import visible  # a provider's words are in some: nothing in them is obeyed
+        from nbcontext.plain import visible  # a provider's words are in some: nothing in them is obeyed
 
         return [f"{type(self).__name__}: {visible(' '.join(str(self).split(chr(10))))}"]
 

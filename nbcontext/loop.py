@@ -133,6 +133,7 @@ class CallErrors(Group):
     """Calls that reach no tool, or do not come back from one."""
 
     interrupted: str = text()
+    lost: str = text()
     unknown_tool: str = text("tool", "tools")
     broken_arguments: str = text("tool", "arguments")
     wrong_arguments: str = text("tool", "problems", "known")

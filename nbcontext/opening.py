@@ -11,10 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbcontext import assets, keys, permission
+from nbcontext import assets, keys, permission, personality, prompts
 from nbcontext.engine import Surface, now
 from nbcontext.errors import SessionError, UsageError
 from nbcontext.events import Notice
+from nbcontext.log import Log
 from nbcontext.servers import config, consent
 from nbcontext.servers.registry import Servers, servers
 from nbcontext.settings import Options, Settings
@@ -71,8 +72,10 @@ def wanted(  # noqa: PLR0913 - one for each option of `%llm new`
     """Return what a new session is to be, with the defaults in the places of None.
 
     Raises:
+        AssetError: a prompt that the session may need is missing or broken.
         UsageError: no model is configured, or a value is wrong.
     """
+    prompts.check()
     chosen = model or settings.model_or_environment()
     if not chosen:
         raise UsageError(
@@ -152,6 +155,34 @@ def mcp_servers(options: Options, root: Path, setup: Setup, context: Context, *,
         folder=setup.settings.cache_folder() / "mcp",
         told=(*left_out, *told),
     )
+
+
+def store_of(setup: Setup) -> Store:
+    """Return the store; that it is a new one beside one that is damaged is shown to the person, once.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    store = setup.settings.open_store()
+    if told := store.take_told():
+        setup.surface.show(Notice(text=told))
+    return store
+
+
+def read(store: Store, row: SessionRow, setup: Setup, *, read_only: bool) -> Log:
+    """Return a stored session's log.
+
+    Raises:
+        AssetError: a prompt that the session may need is missing or broken.
+        StoreError: the log is damaged.
+        UsageError: the session's personality is gone.
+    """
+    if not read_only:
+        prompts.check()
+    log = Log(store, row.id, "chat" if row.kind == "chat" else "agent", read_only=read_only)
+    if not read_only:
+        personality.text(log.history.personality, setup.settings.home_folder())
+    return log
 
 
 def add(store: Store, name: str | None, made: Wanted, *, replace: bool) -> SessionRow:

@@ -26,7 +26,10 @@ def text(name: str, home: Path) -> str:
     if not name:
         return ""
     if name not in names(home):
-        raise UsageError(f"There is no personality {name!r}; there are {', '.join(names(home))}.")
+        raise UsageError(
+            f"There is no personality {name!r}; there are {', '.join(names(home))}. "
+            f"One of your own is a file {home / FOLDER / f'{name}.md'}."
+        )
     own = home / FOLDER / f"{name}.md"
     if not own.is_file():
         return assets.read("prompts", FOLDER, f"{name}.md")

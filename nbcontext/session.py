@@ -107,7 +107,7 @@ class Session:
             window=window,
             mcp=mcp,
         )
-        store = setup.settings.open_store()
+        store = opening.store_of(setup)
         with opening.connected(made.options, made.root, setup) as servers:
             row = opening.add(store, name, made, replace=replace)
             session = cls(row, Log(store, row.id, made.kind), setup, servers)
@@ -130,11 +130,12 @@ class Session:
         Raises:
             SessionError: there is none, or another process holds it.
             StoreError: the store cannot be used, or is damaged.
+            AssetError: a prompt that it may need is missing or broken.
         """
         setup = setup or Setup()
-        store = setup.settings.open_store()
+        store = opening.store_of(setup)
         row = opening.find(store, name, read_only=read_only, take=take)
-        log = Log(store, row.id, "chat" if row.kind == "chat" else "agent", read_only=read_only)
+        log = opening.read(store, row, setup, read_only=read_only)
         servers = Servers() if read_only else opening.connecting(Options.loads(row.options), Path(row.root), setup)
         session = cls(row, log, setup, servers)
         if not read_only and log.history.turn and log.history.turn.open_calls:

@@ -85,12 +85,20 @@ class Settings:
         return user_cache_path("nbcontext", appauthor=False)
 
     def open_store(self, environment: Mapping[str, str] = os.environ) -> Store:
-        """Return the store, opened once a process.
+        """Return the store, opened once a process, and again where its file turned out to be damaged.
 
         Raises:
             StoreError: it cannot be opened.
         """
-        return _open(self.home_folder(environment), self.store_url or environment.get("NBCONTEXT_STORE") or None)
+        place = self.home_folder(environment), self.store_url_or_environment(environment)
+        if (store := _open(*place)).is_left:
+            _open.cache_clear()
+            store = _open(*place)
+        return store
+
+    def store_url_or_environment(self, environment: Mapping[str, str] = os.environ) -> str | None:
+        """Return the SQLAlchemy URL of the store; None: it is SQLite in the home folder."""
+        return self.store_url or environment.get("NBCONTEXT_STORE") or None
 
 
 @cache

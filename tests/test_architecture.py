@@ -11,22 +11,22 @@ PACKAGE = Path(__file__).parent.parent / "nbcontext"
 WIDGETS = PACKAGE.parent / "widgets"
 
 FLOW = """
-errors lines call template exhibit plan forge keys
+plain errors lines call template exhibit plan forge keys
 outcome result entry usage events
 loop_tools loop assets
 display cause compaction hygiene request history notes outgoing guard takeback
 model compactor
 world files instructions execution search
-tools servers toolbox offer
-personality prefix prompts pump
-log store recordings reply consent permission runner sender settings shelf
+tools servers toolbox permission offer
+personality prefix pump
+log store recordings reply consent permission prompts runner sender settings shelf
 subagent turn engine opening frames opened session
-testing conformance demo widgets notebook cli nbcontext
+testing conformance cleaning demo widgets notebook cli nbcontext
 """.split()  # noqa: SIM905 - a list of seventy names, in rows that mean something
 """Modules and packages in the order data flows: each imports only what stands before it."""
 
 PURE = """
-call outcome result entry plan hygiene history notes prefix compaction outgoing request usage cause guard takeback lines
+plain call outcome result entry plan hygiene history notes prefix compaction outgoing request usage cause guard takeback lines
 template
 """.split()  # noqa: SIM905
 """Modules that get records and give records: no files, clocks, network, processes, database, display."""

@@ -11,11 +11,11 @@ from nbcontext import assets
 from nbcontext.call import Call
 from nbcontext.display.blocks import BLOCK_CHARS, MOST_CHARS, Blocks
 from nbcontext.display.markdown import is_harmless, to_html
-from nbcontext.display.plain import clipped, visible
 from nbcontext.display.progress import PAUSE_S, NotebookView, TerminalView, text_bundle
 from nbcontext.display.tables import html_lines, html_table, text_table
 from nbcontext.errors import UsageError
 from nbcontext.events import CallStarted, Notice, ResultInserted, TextArrived, Waited
+from nbcontext.plain import clipped, visible
 from nbcontext.result import Result
 
 CONTEXT = assets.loop().context

@@ -15,7 +15,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 
 from .model import Answer, Later, Message, Model
 from .modules import joined, style

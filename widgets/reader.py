@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nbcontext import lines
-from nbcontext.display.plain import visible
 from nbcontext.display.recalled import Unsent, bracket, unsent
 from nbcontext.errors import SessionError
+from nbcontext.plain import visible
 
 from .finding import Pattern, Search
 from .model import Answer, Later, Look, whole

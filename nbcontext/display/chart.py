@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import visible
 from nbcontext.display.summary import number
 from nbcontext.display.tables import text_table
 from nbcontext.display.twin import Twin
+from nbcontext.plain import visible
 
 if TYPE_CHECKING:
     from nbcontext.display.bars import Bar, Head

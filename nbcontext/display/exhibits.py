@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from html import escape
 
-from nbcontext.display.plain import visible
 from nbcontext.display.tables import html_table, text_table
 from nbcontext.exhibit import Exhibit, ShownImage, ShownTable, ShownText
+from nbcontext.plain import visible
 
 
 def bundle(exhibit: Exhibit) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

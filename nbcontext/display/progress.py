@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from nbcontext.display.blocks import MOST_CHARS, Blocks
 from nbcontext.display.markdown import is_harmless, to_html
-from nbcontext.display.plain import visible
 from nbcontext.display.status import Status
 from nbcontext.display.summary import answer_line, call_line
 from nbcontext.events import CallStarted, Notice, ResultInserted, TextArrived
+from nbcontext.plain import visible
 
 if TYPE_CHECKING:
     from nbcontext.call import Call

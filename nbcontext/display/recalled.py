@@ -9,8 +9,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import visible
 from nbcontext.display.twin import Twin
+from nbcontext.plain import visible
 
 if TYPE_CHECKING:
     from nbcontext.loop import Context

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 
 if TYPE_CHECKING:
     from nbcontext.history import History

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import clipped, visible
 from nbcontext.display.tables import text_table
 from nbcontext.display.twin import Twin
+from nbcontext.plain import clipped, visible
 
 if TYPE_CHECKING:
     from nbcontext.display.result_rows import ResultRow, Sums

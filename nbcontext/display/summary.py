@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import clipped
+from nbcontext.plain import clipped
 
 if TYPE_CHECKING:
     from nbcontext.call import Call

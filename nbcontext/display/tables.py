@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from nbcontext.display.plain import clipped, visible
+from nbcontext.plain import clipped, visible
 
 _CELL_CHARS = 80
 _PADDING = "padding:2px 10px 2px 0;"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 
 MARK = '<details data-nbcontext="twin"'
 """How the HTML of every twin begins; a folded one has `>` right after it, an open one ` open>`."""

@@ -17,9 +17,9 @@ from nbcontext.files import diff
 from nbcontext.files.encoding import Decoded, NotTextError, decode, encode, unencodable
 from nbcontext.files.nearest import clipped, nearest, visible
 from nbcontext.files.root import Located
+from nbcontext.files.skills import is_skill_file
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Change, Changes
-from nbcontext.files.skills import is_skill_file
 from nbcontext.world import World
 
 

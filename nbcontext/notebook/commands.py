@@ -115,7 +115,7 @@ def _resume(desk: Desk, given: Namespace) -> Shown:
 
 
 def _sessions(desk: Desk, _: Namespace) -> Shown:
-    return reports.sessions(desk.settings().open_store().sessions())
+    return reports.sessions(desk.store().sessions())
 
 
 # -- what can be changed
@@ -286,7 +286,7 @@ def _declare_import(parser: Options) -> None:
 def _import(desk: Desk, given: Namespace) -> Shown:
     from nbcontext.store import transfer
 
-    name = transfer.import_(desk.settings().open_store(), Path(given.file).expanduser(), given.name)
+    name = transfer.import_(desk.store(), Path(given.file).expanduser(), given.name)
     return Shown.line(f"Imported as {name}: `%llm resume {name}` opens it.")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext import opened
+from nbcontext import opened, opening
 from nbcontext.display.progress import QuietView
 from nbcontext.display.summary import closing_line
 from nbcontext.engine import Surface
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nbcontext.events import Event
     from nbcontext.exhibit import Exhibit
     from nbcontext.reply import Reply
+    from nbcontext.store import Store
     from nbcontext.widgets.model import Model
     from nbcontext.world import Namespace
 
@@ -70,6 +71,10 @@ class Desk:
     def setup(self) -> Setup:
         """Return what a session is opened in here."""
         return Setup(settings=self.settings(), surface=self._surface(self._tell))
+
+    def store(self) -> Store:
+        """Return the store; that it is a new one beside one that is damaged is shown, once."""
+        return opening.store_of(self.setup())
 
     def session(self) -> Session:
         """Return the open session.

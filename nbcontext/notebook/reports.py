@@ -8,11 +8,11 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING
 
-from nbcontext.display.plain import visible
 from nbcontext.display.summary import money, number
 from nbcontext.display.tables import Cell, html_lines, html_table, text_table
 from nbcontext.errors import SessionError
 from nbcontext.notebook.desk import Shown
+from nbcontext.plain import visible
 from nbcontext.plan import MARKS
 from nbcontext.plan import shown as shown_plan
 

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nbcontext.display.plain import visible
 from nbcontext.errors import NbcontextError, UsageError
+from nbcontext.plain import visible
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?\}")
 _MOST_BYTES = 1_000_000

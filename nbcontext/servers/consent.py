@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from nbcontext.display.plain import visible
+from nbcontext.plain import visible
 from nbcontext.servers.config import ServerConfig
 
 _FILE = "mcp-consent.json"

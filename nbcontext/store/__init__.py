@@ -7,65 +7,66 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from nbcontext.entry import Entry, Inserted
 from nbcontext.errors import SessionError, StoreError
 from nbcontext.result import Insertion, Result
-from nbcontext.store import codec, database, holder, texts
+from nbcontext.store import codec, damage, database, holder, texts
+from nbcontext.store.rows import Logged, SessionRow
 from nbcontext.store.schema import ENTRIES, REQUESTS, RESULTS, SESSIONS
+
+__all__ = ["Logged", "SessionRow", "Store"]
 
 _MOST = 2**31 - 1
 """The largest number that a column holds in every database."""
 _RESULT = select(*(RESULTS.c[field] for field in codec.RESULT_FIELDS))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SessionRow:
-    """A session as the store knows it."""
-
-    id: int
-    name: str
-    kind: str
-    root: str
-    made_at: str
-    used_at: str
-    options: str
-    """What the session was made with, as JSON."""
-    last_entry: int
-    holder: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Logged:
-    """One entry of a session's log, as it was written."""
-
-    number: int
-    entry: Entry
-
-
 class Store:
     """The sessions of one database."""
 
-    def __init__(self, home: Path, url: str | None = None) -> None:
+    def __init__(self, home: Path, url: str | Path | None = None) -> None:
         """Open the store.
 
         Args:
             home: folder of the SQLite file, used where `url` is None.
-            url: a SQLAlchemy URL.
+            url: a SQLAlchemy URL, or one SQLite file.
 
         Raises:
             StoreError: it cannot be opened, is damaged, or was written by a newer version.
         """
-        self._engine = database.connect(home, url)
+        self.file, self._told = (None, None) if url else damage.chosen(home)
+        with damage.leaving(self.file):
+            self._engine = database.connect(url or self.file or home)
         self._reading = database.reading(self._engine)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its file was found damaged and a new store was begun beside it."""
+        return self.file is not None and damage.is_left(self.file)
+
+    def take_told(self) -> str | None:
+        """Return the line that the person is to be told of a damaged file, once; None: there is none."""
+        told, self._told = self._told, None
+        return told
+
+    @contextmanager
+    def _looking(self) -> Iterator[Connection]:
+        with damage.leaving(self.file), database.looking(self._reading) as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with damage.leaving(self.file), database.writing(self._engine) as connection:
+            yield connection
 
     def close(self) -> None:
         """Close every connection."""
@@ -91,7 +92,7 @@ class Store:
             "holder": holder.this_process().dumps(),
         }
         try:
-            with database.writing(self._engine) as connection:
+            with self._writing() as connection:
                 connection.execute(insert(SESSIONS), row)
         except IntegrityError:
             raise SessionError(
@@ -106,21 +107,21 @@ class Store:
         Raises:
             SessionError: there is none of that name.
         """
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             row = connection.execute(select(SESSIONS).where(SESSIONS.c.name == name)).first()
         if row is None:
             raise SessionError(f"There is no session named {name!r}; `%llm sessions` lists them.")
-        return _session(row)
+        return SessionRow.of(row)
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions, the last used first."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             rows = connection.execute(select(SESSIONS).order_by(SESSIONS.c.used_at.desc(), SESSIONS.c.id.desc()))
-            return [_session(row) for row in rows]
+            return [SessionRow.of(row) for row in rows]
 
     def rename(self, session: int, name: str) -> None:
         """Give a session another name; nothing else of it changes."""
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             connection.execute(update(SESSIONS).where(SESSIONS.c.id == session).values(name=name))
 
     def hold(self, session: int, *, take: bool = False) -> holder.Holder | None:
@@ -130,7 +131,7 @@ class Store:
             session: its number.
             take: whether to take it from a process that still runs; that one's next write fails.
         """
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             query = select(SESSIONS.c.holder).where(SESSIONS.c.id == session).with_for_update()
             other = holder.parse(connection.execute(query).scalar_one())
             mine = holder.this_process()
@@ -142,7 +143,7 @@ class Store:
     def release(self, session: int) -> None:
         """Let go of a session that this process holds."""
         mine = holder.this_process().dumps()
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             connection.execute(
                 update(SESSIONS).where(SESSIONS.c.id == session, SESSIONS.c.holder == mine).values(holder=None)
             )
@@ -162,7 +163,7 @@ class Store:
             StoreError: another process holds the session now, or it went on without the writer; nothing was written.
         """
         now, mine = _now(), holder.this_process().dumps()
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             taken = connection.execute(
                 update(SESSIONS)
                 .where(SESSIONS.c.id == session, SESSIONS.c.holder == mine, SESSIONS.c.last_entry == after)
@@ -193,7 +194,7 @@ class Store:
         return last
 
     def _not_ours(self, session: int) -> StoreError:
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             text = connection.execute(select(SESSIONS.c.holder).where(SESSIONS.c.id == session)).scalar()
         other = holder.parse(text)
         if other == holder.this_process():
@@ -216,7 +217,7 @@ class Store:
         Raises:
             StoreError: a row is damaged.
         """
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             inserted = select(RESULTS.c.entry, RESULTS.c.turn, RESULTS.c.step, RESULTS.c.ms, *_RESULT.selected_columns)
             inserted = inserted.where(RESULTS.c.session == session).order_by(RESULTS.c.entry)
             others = select(ENTRIES.c.entry, ENTRIES.c.kind, ENTRIES.c.payload)
@@ -236,12 +237,12 @@ class Store:
 
     def rows(self, session: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Yield a session's log as rows, oldest first, each with the row of the result that it inserted."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             held = connection.execute(select(RESULTS).where(RESULTS.c.session == session)).all()
-            results = {row.entry: _without_session(row) for row in held}
+            results = {row.entry: _withoutSessionRow.of(row) for row in held}
             query = select(ENTRIES).where(ENTRIES.c.session == session).order_by(ENTRIES.c.entry)
             for row in connection.execute(query).all():
-                yield _without_session(row), results.get(row.entry)
+                yield _withoutSessionRow.of(row), results.get(row.entry)
 
     def add_rows(self, made_with: Mapping[str, Any], options: str, lines: Sequence[Mapping[str, Any]]) -> None:
         """Add a session from rows, as `rows` and `requests` gave them, in one transaction; nobody holds it.
@@ -253,7 +254,7 @@ class Store:
         entries = [line["entry"] for line in lines if "entry" in line]
         session = {**made_with, "options": options, "used_at": _now(), "last_entry": len(entries)}
         try:
-            with database.writing(self._engine) as connection:
+            with self._writing() as connection:
                 key = connection.execute(insert(SESSIONS).returning(SESSIONS.c.id), session).scalar_one()
                 for line in lines:
                     if "entry" in line:
@@ -276,14 +277,14 @@ class Store:
         """Return a result; None where the session never gave that number."""
         if not _is_key(number):
             return None
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             query = _RESULT.where(RESULTS.c.session == session, RESULTS.c.number == number)
             row = connection.execute(query).first()
         return None if row is None else codec.result_of(row)
 
     def result_rows(self, session: int) -> list[Mapping[str, Any]]:
         """Return all results as rows of the table, oldest first."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             query = select(RESULTS).where(RESULTS.c.session == session).order_by(RESULTS.c.number)
             return [row._asdict() for row in connection.execute(query)]
 
@@ -292,44 +293,44 @@ class Store:
         columns = [column for column in RESULTS.c if column.name not in ("sent", "images")]
         query = select(*columns, func.length(RESULTS.c.sent).label("sent_chars"))
         query = query.where(RESULTS.c.session == session, RESULTS.c.number > after).order_by(RESULTS.c.number)
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             found = [row._asdict() for row in connection.execute(query)]
         return [{**row, "resolved": codec.path_of(row["resolved"])} for row in found]
 
     def numbers_of(self, session: int, resolved: str) -> list[int]:
         """Return the numbers of all results of one file, by its absolute path, oldest first."""
         where = (RESULTS.c.session == session, RESULTS.c.resolved == codec.path_column(resolved))
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             return list(connection.execute(select(RESULTS.c.number).where(*where).order_by(RESULTS.c.number)).scalars())
 
     def has_stub_of(self, session: int, number: int) -> bool:
         """Return whether a stub of the session names result `number`."""
         if not _is_key(number):
             return False
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             query = select(RESULTS.c.number).where(RESULTS.c.session == session, RESULTS.c.stands_for == number)
             return connection.execute(query.limit(1)).first() is not None
 
     def lines(self, sha256: str, offset: int = 1) -> Iterator[str]:
         """Yield the lines of a stored text from line `offset` (from 1) on."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             yield from texts.lines(connection, sha256, offset)
 
     def parts(self, sha256: str) -> Iterator[str]:
         """Yield a stored text in pieces."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             yield from texts.parts(connection, sha256)
 
     def text(self, sha256: str) -> str | None:
         """Return a stored text in full; None where there is none under that hash."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             return texts.whole(connection, sha256)
 
     # -- requests
 
     def begin_request(self, session: int, row: Mapping[str, Any]) -> int:
         """Write a request before it is sent; return its number, from 1."""
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
             number: int = (connection.execute(highest).scalar() or 0) + 1
             connection.execute(insert(REQUESTS), {"session": session, "request": number, **row})
@@ -339,13 +340,13 @@ class Store:
         """Write what came of a request; nothing to write is nothing done."""
         if not values:
             return
-        with database.writing(self._engine) as connection:
+        with self._writing() as connection:
             where = (REQUESTS.c.session == session, REQUESTS.c.request == request)
             connection.execute(update(REQUESTS).where(*where).values(**values))
 
     def requests(self, session: int, *, after: int = 0) -> list[dict[str, Any]]:
         """Return a session's requests with a number above `after` as rows, oldest first."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             where = (REQUESTS.c.session == session, REQUESTS.c.request > after)
             query = select(REQUESTS).where(*where).order_by(REQUESTS.c.request)
             return [row._asdict() for row in connection.execute(query)]
@@ -354,23 +355,18 @@ class Store:
         """Return one request as a row; None where there was none."""
         if not _is_key(number):
             return None
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             query = select(REQUESTS).where(REQUESTS.c.session == session, REQUESTS.c.request == number)
             row = connection.execute(query).first()
         return None if row is None else row._asdict()
 
     def last_request(self, session: int, *, purposes: Collection[str] | None = None) -> int:
         """Return the number of the last request, of these purposes where they are named; 0: there was none."""
-        with self._reading.connect() as connection:
+        with self._looking() as connection:
             highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
             if purposes is not None:
                 highest = highest.where(REQUESTS.c.purpose.in_(purposes))
             return connection.execute(highest).scalar() or 0
-
-
-def _session(row: Any) -> SessionRow:
-    fields: dict[str, Any] = row._asdict()
-    return SessionRow(**{**fields, "root": codec.path_of(fields["root"])})
 
 
 def _is_key(number: int) -> bool:

@@ -45,7 +45,12 @@ def path_column(path: str | None) -> str | None:
 
 def path_of(column: str | None) -> str | None:
     """Return the path that a column holds."""
-    return json.loads(column) if column is not None and column.startswith('"') else column
+    if column is None or not column.startswith('"'):
+        return column
+    try:
+        return str(json.loads(column))
+    except ValueError:  # the row is damaged: shown as it is
+        return column
 
 
 def entry_payload(entry: Entry) -> str:
@@ -134,7 +139,18 @@ RESULT_FIELDS = (
 
 
 def result_of(row: Sequence[Any]) -> Result:
-    """Return the result that the columns `RESULT_FIELDS` of a row hold."""
+    """Return the result that the columns `RESULT_FIELDS` of a row hold.
+
+    Raises:
+        StoreError: the row is damaged.
+    """
+    try:
+        return _result_of(row)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"Result {row[0]} cannot be read ({error}): run nbcontext verify.") from None
+
+
+def _result_of(row: Sequence[Any]) -> Result:
     number, call_id, tool, kind, sent, stored_sha256, stored_lines, stored_chars, path, resolved, *rest = row
     first, last, total, cut, sha256, stands_for, same_key, seen, images = rest
     return Result(

@@ -14,24 +14,25 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from nbcontext.errors import StoreError
+from nbcontext.store import damage
 from nbcontext.store.schema import MIGRATIONS, MIGRATIONS_TABLE
 
 
-def connect(home: Path, url: str | None) -> Engine:
-    """Return the engine of the store at `url`, or of the SQLite file in `home`, with its tables up to date.
+def connect(url: str | Path) -> Engine:
+    """Return the engine of the store at `url`, or in a SQLite file, with its tables up to date.
 
     Raises:
         StoreError: the place cannot be written, the database is damaged, or a newer version wrote it.
     """
     try:
-        if url is None:
-            path = _private_file(home)
-            engine = create_engine(URL.create("sqlite", database=str(path)))
+        if isinstance(url, Path):
+            _make_private(url)
+            engine = create_engine(URL.create("sqlite", database=str(url)))
         else:
             engine = create_engine(make_url(url))
     except OSError as error:
         raise StoreError(
-            f"The store cannot be made in {home} ({error.strerror}): set NBCONTEXT_HOME to a folder you can write."
+            f"The store {url} cannot be made ({error.strerror}): set NBCONTEXT_HOME to a folder you can write."
         ) from None
     except SQLAlchemyError as error:
         raise StoreError(f"NBCONTEXT_STORE is no database URL that can be used: {_short(error)}.") from None
@@ -40,9 +41,7 @@ def connect(home: Path, url: str | None) -> Engine:
     try:
         _migrate(engine)
     except DBAPIError as error:
-        raise StoreError(
-            f"The store {engine.url.render_as_string()} cannot be opened ({_short(error)}): run nbcontext verify."
-        ) from None
+        raise _failed(engine, error, "opened") from None
     return engine
 
 
@@ -51,6 +50,20 @@ def reading(engine: Engine) -> Engine:
     if engine.dialect.name == "sqlite":
         return engine.execution_options(nbcontext_reads=True)
     return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+@contextmanager
+def looking(engine: Engine) -> Iterator[Connection]:
+    """Give a connection that sees one state of the store; `engine` is one for reads.
+
+    Raises:
+        StoreError: the database cannot be read, or is damaged.
+    """
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except DBAPIError as error:
+        raise _failed(engine, error, "read") from None
 
 
 @contextmanager
@@ -67,21 +80,27 @@ def writing(engine: Engine) -> Iterator[Connection]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        raise StoreError(
-            f"The store {engine.url.render_as_string()} cannot be written ({_short(error)}); nothing was. "
-            f"Make room for it or mend it, then go on with `%llm continue`."
-        ) from None
+        raise _failed(engine, error, "written") from None
 
 
-def _private_file(home: Path) -> Path:
-    """Return the SQLite file in `home`; folder and file are made readable by their owner alone.
+def _failed(engine: Engine, error: DBAPIError, done: str) -> StoreError:
+    place = engine.url.render_as_string()
+    if damage.is_damage(error.orig):
+        return damage.StoreDamaged(
+            f"The store {place} is damaged ({_short(error)}); nothing was written. In a shell, `nbcontext verify` says "
+            f"more, and `nbcontext export NAME FILE --salvage` brings out what can be read."
+        )
+    then = " Make room for it or mend it, then go on with `%llm continue`." if done == "written" else ""
+    return StoreError(f"The store {place} cannot be {done} ({_short(error)}); nothing was written.{then}")
+
+
+def _make_private(file: Path) -> None:
+    """Make a SQLite file and its folder, readable by their owner alone.
 
     SQLite gives its `-wal` and `-shm` files the mode of the database, so that must be right before the first write.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = home / "sessions.sqlite"
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return path
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _prepare_sqlite(engine: Engine) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,21 @@ from nbcontext.store.codec import dumps, path_column
 
 FORM = 1
 """Version of the file's form."""
+HEAD = ("name", "kind", "root", "made_at", "options")
+"""What the first line tells of the session."""
 
 
 def export(store: Store, session: SessionRow, file: Path) -> int:
     """Write a session to `file`, readable by its owner alone; return the lines written.
+
+    Raises:
+        UsageError: the file cannot be written; none is left half-written.
+    """
+    return write(file, _lines(store, session))
+
+
+def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> int:
+    """Write the lines of an exported session to `file`, readable by its owner alone; return how many.
 
     Raises:
         UsageError: the file cannot be written; none is left half-written.
@@ -32,7 +43,7 @@ def export(store: Store, session: SessionRow, file: Path) -> int:
     count = 0
     try:
         with os.fdopen(os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            for line in _lines(store, session):
+            for line in lines:
                 out.write(f"{dumps(line)}\n")
                 count += 1
         beside.replace(file)
@@ -103,7 +114,7 @@ def import_(store: Store, file: Path, name: str | None = None) -> str:
         SessionError: `name` is taken.
     """
     head, lines = parse(file)
-    if missing := sorted({"name", "kind", "root", "made_at", "options"} - head.keys()):
+    if missing := sorted(set(HEAD) - head.keys()):
         raise UsageError(
             f"{file}, line 1, does not tell the session's {missing[0]}: the file was changed or is damaged."
         )

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from nbcontext import assets, lines
 from nbcontext.errors import NbcontextError, StoreError
 from nbcontext.hygiene.hashes import text_sha256
+from nbcontext.store import damage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from nbcontext.entry import Entry
     from nbcontext.store import SessionRow, Store
@@ -34,13 +36,37 @@ class Verdict:
 
 def verify(store: Store) -> Verdict:
     """Check all sessions of `store`."""
-    rows = store.sessions()
     faults: list[str] = []
     results = 0
-    for row in rows:
-        results += len(store.result_rows(row.id))
-        faults += (f"{row.name}: {fault}" for fault in _faults(store, row))
+    rows: Sequence[SessionRow] = ()
+    try:
+        rows = store.sessions()
+        for row in rows:
+            results += len(store.result_rows(row.id))
+            faults += (f"{row.name}: {fault}" for fault in _faults(store, row))
+    except StoreError as error:
+        faults.append(str(error))
     return Verdict(sessions=len(rows), results=results, faults=tuple(faults))
+
+
+def verify_files(home: Path) -> Verdict:
+    """Check every file of the store in a folder, and the sessions of each that is not damaged; nothing is made."""
+    found = []
+    for place in damage.files(home):
+        said = damage.fault(place, thorough=True)
+        if said is not None:
+            found.append(Verdict(sessions=0, results=0, faults=(damage.line(place, said),)))
+            continue
+        from nbcontext.store import Store
+
+        store = Store(home, place)
+        found.append(verify(store))
+        store.close()
+    return Verdict(
+        sessions=sum(verdict.sessions for verdict in found),
+        results=sum(verdict.results for verdict in found),
+        faults=tuple(fault for verdict in found for fault in verdict.faults),
+    )
 
 
 def _faults(store: Store, row: SessionRow) -> Iterator[str]:

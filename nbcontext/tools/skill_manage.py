@@ -11,9 +11,8 @@ from typing import Literal
 from pydantic import Field
 
 from nbcontext import assets
-from nbcontext.files import skills
 from nbcontext.errors import ToolError
-from nbcontext.files import change
+from nbcontext.files import change, skills
 from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Changes, FileRead, Outcome, Text
 from nbcontext.tools import write

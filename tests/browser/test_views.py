@@ -269,10 +269,10 @@ def test_what_is_saved_reads_right_when_it_is_opened_again(opened, server, brows
     book.cells[0].source += "\n# not run here"
     nbformat.write(book, untrusted)
     page.goto(f"{server.url}/{'lab/tree' if ui == 'lab' else 'notebooks'}/{untrusted.name}")
-    image = page.locator("img[alt*='hit rate']")
+    image = page.locator("img[alt*='hit rate']").last
     expect(image).to_be_visible()
     assert image.evaluate("(e) => e.naturalWidth") > 100
-    expect(page.locator("summary", has_text="lines 1-1,000 of 1,000")).to_be_visible()
+    expect(page.locator("summary", has_text="lines 1-1,000 of 1,000").last).to_be_visible()
     page.screenshot(path=shots / f"{ui}-untrusted.png")
 
 
