@@ -18,6 +18,8 @@ _FIXED = ("model", "system", "systemInstruction", "instructions", "tools", "tool
 """What a body has before its messages, by the providers' names for it."""
 _GROWING = ("messages", "contents", "input")
 """The providers' names for the messages."""
+_OPAQUE = ("input", "args", "arguments", "parameters", "input_schema")
+"""The providers' names for what the model or a tool wrote as JSON: no mark is ever put there."""
 _MARKS = ("cache_control", "cachePoint", "prompt_cache_breakpoint")
 
 
@@ -52,8 +54,11 @@ def first_break(before: Mapping[str, object], now: Mapping[str, object]) -> Brea
     """Return the first place where the body `now` does not extend the body `before`; None: it extends it."""
     for name in _FIXED:
         one, two = before.get(name), now.get(name)
-        if one != two and _text(one) != _text(two):
-            return Break(what=_WORDS.get(name, name), character=_shared(_text(one), _text(two)))
+        if one is two:
+            continue
+        texts = _text(one), _text(two)
+        if texts[0] != texts[1]:
+            return Break(what=_WORDS.get(name, name), character=_shared(*texts))
     for name in _GROWING:
         earlier, later = before.get(name), now.get(name)
         if isinstance(earlier, Sequence) and isinstance(later, Sequence):
@@ -68,8 +73,8 @@ def _in_messages(earlier: Sequence[object], later: Sequence[object]) -> Break | 
     offset = 1 if not (earlier and _is_system(earlier[0])) else 0
     for number, one in enumerate(earlier):
         two = later[number] if number < len(later) else None
-        if one is two or one == two:
-            continue
+        if one is two:
+            continue  # two that are only equal may still differ in the order of their keys, which is sent
         texts = _text(one), _text(two)
         if texts[0] != texts[1]:
             place = number + offset
@@ -89,7 +94,9 @@ def _text(value: object) -> str:
 
 def _unmarked(value: object) -> object:
     if isinstance(value, Mapping):
-        bare = {key: _unmarked(inner) for key, inner in value.items() if key not in _MARKS}
+        bare = {
+            key: inner if key in _OPAQUE else _unmarked(inner) for key, inner in value.items() if key not in _MARKS
+        }
         return bare["text"] if bare.keys() == {"type", "text"} and bare["type"] == "text" else bare
     if isinstance(value, Sequence) and not isinstance(value, str):
         items = [_unmarked(inner) for inner in value if not (isinstance(inner, Mapping) and "cachePoint" in inner)]

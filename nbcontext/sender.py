@@ -139,19 +139,21 @@ class Sender:
             PrefixBroken: it breaks with the request before and the session is strict.
         """
         going = self._going(made, purpose)
-        self._guard(going, _break(going, None))
+        broken = _break(going, None)
+        self._guard(going, broken)
         number = self._begin(going, turn, step, shape)
         values: dict[str, Any] = {}
         wire: Mapping[str, object] | None = None
         try:
             answer, finished = self._stream(made, worker, quiet=purpose == "compaction")
             wire = finished.wire
-            values = {"ttft_ms": finished.ttft_ms, "ms": finished.ms, **self._reported(answer.reply, going, wire)}
+            broken = _break(going, wire)
+            values = {"ttft_ms": finished.ttft_ms, "ms": finished.ms, **self._reported(answer.reply, going, broken)}
             keep(answer, going.provider)
-            self._guard(going, _break(going, wire))
+            self._guard(going, broken)
         except RequestFailed as failure:
             partial = failure.partial or Completion()
-            values = {**values, **self._reported(partial, going, wire), "error": sendable(str(failure))}
+            values = {**values, **self._reported(partial, going, broken), "error": sendable(str(failure))}
             raise
         finally:
             self.log.store.end_request(self.log.session, number, values)
@@ -218,10 +220,10 @@ class Sender:
                     return Answer(reply=piece.reply.fit(), before_calls=sendable("".join(before_calls))), piece
         raise ModelError("The model's answer ended without its end. Ask again with `%llm retry`.")
 
-    def _reported(self, reply: Completion, going: _Going, wire: Mapping[str, object] | None) -> dict[str, Any]:
+    def _reported(self, reply: Completion, going: _Going, broken: Break | None) -> dict[str, Any]:
         """Return what is written of an answer: its usage, its cost, and why the cache did not serve more."""
         usage = normalise(reply.usage, going.provider)
-        before, broken = going.before, _break(going, wire)
+        before = going.before
         compacted = before is not None and Compacted in self.log.deliberate(before.entry)
         idle_s = (going.at - before.at).total_seconds() if before else None
         return {

@@ -56,7 +56,7 @@ class Play:
 
     def results(self, session: Session) -> list[str]:
         """Return the text of every result, oldest first."""
-        return [row["sent"] for row in session._log.store.result_rows(session.row.id)]
+        return [row["sent"] for row in session.log.store.result_rows(session.row.id)]
 
     def offered(self) -> list[str]:
         """Return the names of the tools that the last request offered."""

@@ -17,7 +17,7 @@ loop_tools loop assets
 display cause compaction hygiene request history notes outgoing guard takeback
 model compactor
 world files instructions execution search
-tools servers toolbox permission offer
+tools servers toolbox offer
 personality prefix pump
 log store recordings reply consent permission prompts runner sender settings shelf
 subagent turn engine opening frames opened session

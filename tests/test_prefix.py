@@ -117,7 +117,7 @@ def test_every_request_is_made_again_byte_for_byte(tmp_path, kind):
     session.ask("d")
     session.close()
     again = Session.resume("s", setup=setup(tmp_path, model), read_only=True)
-    rows = again._log.store.requests(again.row.id)
+    rows = again.log.store.requests(again.row.id)
     assert len(rows) == len(model.requests) == 7
     for row, sent in zip(rows, model.requests, strict=True):
         made = again.request(row["request"])

@@ -284,15 +284,20 @@ def test_a_newer_store_is_left_as_it_is(tmp_path):
 @pytest.mark.parametrize("content", [b"no database, this is text " * 50, b"SQLite format 3\0" + b"\xff" * 4000])
 def test_what_is_no_store_is_said_so(tmp_path, content):
     (tmp_path / "sessions.sqlite").write_bytes(content)
-    with pytest.raises(StoreError, match="cannot be opened"):
-        Store(tmp_path)
+    store = Store(tmp_path)
+    assert store.sessions() == []
+    assert str(tmp_path / "sessions.sqlite") in store.take_told()
+    store.close()
+    assert (tmp_path / "sessions.sqlite").read_bytes() == content
+    with pytest.raises(StoreError, match="damaged"):
+        Store(tmp_path, f"sqlite:///{tmp_path}/sessions.sqlite")
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path):
     session, model = new(
         tmp_path, [lambda _: says("", call("bash", '{"command": "seq 300000"}')), says("So."), says("B.")]
     )
-    engine = session._log.store._engine
+    engine = session.log.store._engine
     engine.dispose()
     from sqlalchemy import event
 
@@ -309,7 +314,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path):
     assert [r.kind for r in again.history.turn.results] == ["interrupted"]
     assert again.go_on().text == "So."
     assert shapes(model.requests[-1]) == []
-    assert verify(again._log.store).faults == ()
+    assert verify(again.log.store).faults == ()
 
 
 # -- two processes, and one that dies
@@ -359,7 +364,7 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path):
         assert all(not turn.open_calls for turn in session.history.turns)
         session.ask("And now?")
         assert shapes(model.requests[-1]) == []
-        assert verify(session._log.store).faults == ()
+        assert verify(session.log.store).faults == ()
         before = session.history.last_number
         session.close()
 
@@ -416,7 +421,7 @@ def test_who_holds_a_session(tmp_path):
 def test_verify_finds_what_was_changed(tmp_path, change, said):
     session, _ = new(tmp_path, [says("", call("list")), says("So.")])
     session.ask("Hello")
-    session._log.store.close()
+    session.log.store.close()
     store = Store(tmp_path / "home")
     assert verify(store).faults == ()
     store.close()
@@ -433,7 +438,7 @@ def test_verify_finds_what_was_changed(tmp_path, change, said):
 
 def test_an_append_is_whole_or_not_at_all(tmp_path):
     session, _ = new(tmp_path, [says()])
-    store, row = session._log.store, session.row.id
+    store, row = session.log.store, session.row.id
     with pytest.raises(StoreError):
-        store.append(row, [NoteKept(text="a")], after=session._log.last + 1)
-    assert [logged.number for logged in store.log(row)] == list(range(1, session._log.last + 1))
+        store.append(row, [NoteKept(text="a")], after=session.log.last + 1)
+    assert [logged.number for logged in store.log(row)] == list(range(1, session.log.last + 1))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbcontext.events import Event
 
 STOP = "stop: interrupt the kernel (■, or I twice)"
-_STYLE = "margin-top:0.3em;font-size:0.85em;opacity:0.75;font-variant-numeric:tabular-nums"
+_STYLE = "font-size:.85em;opacity:.75"
 
 
 @dataclass(slots=True)
@@ -71,13 +71,13 @@ class Status:
         return " · ".join((*parts, STOP))
 
     def below(self, bundle: dict[str, str]) -> dict[str, str]:
-        """Return a block's data with the line below it; plain text comes when it is finished, to keep updates small."""
+        """Return a block's data with the line below it."""
         line = self.line()
         if not line:
             return bundle
         # A timer is read out on request, not every second.
         told = f'<div role="timer" aria-label="Status of the turn" style="{_STYLE}">… {escape(line)}</div>'
-        return {"text/html": f"{bundle.get('text/html', '')}{told}", "text/plain": ""}
+        return {"text/html": f"{bundle.get('text/html', '')}{told}", "text/plain": bundle.get("text/plain", "")}
 
     def _now(self, doing: str) -> None:
         if doing != self._doing:

@@ -43,9 +43,13 @@ class Store:
         Raises:
             StoreError: it cannot be opened, is damaged, or was written by a newer version.
         """
-        self.file, self._told = (None, None) if url else damage.chosen(home)
+        self.file: Path | None = None
+        self._told: str | None = None
+        if url is None:
+            url, self._told = damage.chosen(home)
+            self.file = url
         with damage.leaving(self.file):
-            self._engine = database.connect(url or self.file or home)
+            self._engine = database.connect(url)
         self._reading = database.reading(self._engine)
 
     @property
@@ -239,10 +243,10 @@ class Store:
         """Yield a session's log as rows, oldest first, each with the row of the result that it inserted."""
         with self._looking() as connection:
             held = connection.execute(select(RESULTS).where(RESULTS.c.session == session)).all()
-            results = {row.entry: _withoutSessionRow.of(row) for row in held}
+            results = {row.entry: _without_session(row) for row in held}
             query = select(ENTRIES).where(ENTRIES.c.session == session).order_by(ENTRIES.c.entry)
             for row in connection.execute(query).all():
-                yield _withoutSessionRow.of(row), results.get(row.entry)
+                yield _without_session(row), results.get(row.entry)
 
     def add_rows(self, made_with: Mapping[str, Any], options: str, lines: Sequence[Mapping[str, Any]]) -> None:
         """Add a session from rows, as `rows` and `requests` gave them, in one transaction; nobody holds it.

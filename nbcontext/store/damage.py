@@ -51,14 +51,18 @@ def file_of(url: str) -> Path:
 def chosen(home: Path) -> tuple[Path, str | None]:
     """Return the file that is the store, which need not be there yet, and a line on one that is damaged, if one is."""
     found = files(home)
-    told = None
+    store = _next(found[-1]) if found else home / "sessions.sqlite"
+    damaged = {}
     for place in reversed(found):
         said = fault(place)
         if said is None:
-            lower = [other for other in found if _number(other) < _number(place)]
-            return place, told or (line(lower[-1], "it could not be used", place) if lower else None)
-        told = told or line(place, said, _next(found[-1]))
-    return (_next(found[-1]) if found else home / "sessions.sqlite"), told
+            store = place
+            break
+        damaged[place] = said
+    if not damaged:  # one that was left earlier: it is not opened again to look
+        damaged = {place: "it could not be read" for place in found if _number(place) < _number(store)}
+    newest = max(damaged, key=_number, default=None)
+    return store, line(newest, damaged[newest], store) if newest else None
 
 
 def fault(place: Path, *, thorough: bool = False) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Float, Table
+from sqlalchemy import Boolean, Float, Integer, String, Table
 
 from nbcontext.errors import SessionError, UsageError
 from nbcontext.hygiene.hashes import text_sha256
@@ -132,16 +132,14 @@ def _columns(table: Table, row: pages.Row) -> Columns | None:
     for column, value in zip(columns, values, strict=True):
         if table is SESSIONS and column.primary_key:
             made[column.name] = row.rowid  # SQLite keeps a whole-number key in the row's place
-        elif value is None:
-            if not column.nullable:
-                return None
+        elif value is None and column.nullable:
             made[column.name] = None
-        elif isinstance(column.type, Float):
-            if not isinstance(value, int | float):
-                return None
+        elif isinstance(value, int | float) and isinstance(column.type, Float):
             made[column.name] = float(value)
-        elif isinstance(value, int) == column.type.python_type in (int, bool) and isinstance(value, int | str):
-            made[column.name] = bool(value) if column.type.python_type is bool else value
+        elif isinstance(value, int) and isinstance(column.type, Integer | Boolean):
+            made[column.name] = bool(value) if isinstance(column.type, Boolean) else value
+        elif isinstance(value, str) and isinstance(column.type, String):
+            made[column.name] = value
         else:
             return None
     return made
