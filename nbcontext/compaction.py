@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nbcontext.errors import ModelError
+from nbcontext.hygiene.clean import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ def question(template: str, context: Context, *, guidance: str = "", transcript:
         transcript: the session as text, for the separate form; empty: the model has the conversation itself.
     """
     said = template.replace(SLOT, transcript)
-    return said + context.compaction.guidance.format(text=guidance) if guidance else said
+    return sendable(said + context.compaction.guidance.format(text=guidance) if guidance else said)
 
 
 def summary(reply: Completion, before_calls: str) -> str:
@@ -108,7 +109,7 @@ def _said(message: Message, context: Context) -> str:
 
 def _is_read(result: Result) -> bool:
     """Whether the result is a read answered with its text (decision 8), an empty file's included."""
-    is_empty = result.kind == "full" and result.span is None and result.resolved is not None
+    is_empty = result.kind == "full" and result.span is None and result.resolved is not None and not result.images
     return result.is_full_read or is_empty
 
 

@@ -15,6 +15,7 @@ from nbcontext.outgoing import Shape, before, carried_before
 
 if TYPE_CHECKING:
     from nbcontext.entry import PrefixMade
+    from nbcontext.history import History
     from nbcontext.log import Log
     from nbcontext.loop import Context
     from nbcontext.outgoing import Outgoing
@@ -73,8 +74,10 @@ class Compactor:
             raise CompactionFailed("There is nothing to summarise yet: the message alone is too long for the model.")
         question = compaction.question(self.template, self.context, guidance=guidance)
         try:
-            text = self._summary(Shape(question=question, without_turn=without_turn))
+            text = self._summary(Shape(question=question, without_turn=without_turn)) if self._fits(history) else None
         except TooLong:
+            text = None
+        if text is None:
             self.worker.emit(
                 Notice(text="The session no longer fits the model: the summary is made from a shortened transcript.")
             )
@@ -86,6 +89,15 @@ class Compactor:
         taken = (TakenBack(turns=(without_turn,)),) if without_turn is not None else ()
         self.log.write(*taken, entry, self.prefix())
         self.worker.emit(Notice(text="The session was summarised; earlier results stay within reach of recall."))
+
+    def _fits(self, history: History) -> bool:
+        """Return whether the request for a summary fits the model's window, as far as that is known (decision 22)."""
+        window, sent = self.window(), self.sender.before
+        if window is None:
+            return True
+        reported = sent.prompt_tokens if sent is not None and not self.log.deliberate(sent.entry) else None
+        tokens = reported or compaction.estimated_tokens(history.carried(self.context))
+        return tokens < window
 
     def _summary(self, shape: Shape) -> str:
         found: list[str] = []

@@ -147,17 +147,14 @@ class Engine:
         started = time.monotonic()
 
         def drive(driver: TurnDriver) -> str:
-            try:
-                begin(driver)
-                return driver.drive(max_steps or self.options.max_steps)
-            except Stopped:
-                return "interrupted"
+            begin(driver)
+            return driver.drive(max_steps or self.options.max_steps)
 
         with self.log.alone():
             try:
                 ending = self.work(drive)
             except Stopped:
-                raise TurnInterrupted("Stopped before anything was sent. Run the cell again.") from None
+                raise TurnInterrupted("Stopped before the message was sent. Run the cell again.") from None
         if ending == "interrupted":
             raise TurnInterrupted("Stopped. What had arrived is kept; `%llm continue` goes on.")
         rows = self.log.store.requests(self.log.session, after=before)

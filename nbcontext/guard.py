@@ -94,10 +94,8 @@ def _text(value: object) -> str:
 
 def _unmarked(value: object) -> object:
     if isinstance(value, Mapping):
-        bare = {
-            key: inner if key in _OPAQUE else _unmarked(inner) for key, inner in value.items() if key not in _MARKS
-        }
-        return bare["text"] if bare.keys() == {"type", "text"} and bare["type"] == "text" else bare
+        bare = {key: inner if key in _OPAQUE else _unmarked(inner) for key, inner in value.items() if key not in _MARKS}
+        return bare["text"] if list(bare) == ["type", "text"] and bare["type"] == "text" else bare
     if isinstance(value, Sequence) and not isinstance(value, str):
         items = [_unmarked(inner) for inner in value if not (isinstance(inner, Mapping) and "cachePoint" in inner)]
         return items[0] if len(items) == 1 and isinstance(items[0], str) else items

@@ -202,12 +202,8 @@ class History:
         match entry:
             case TurnBegan():
                 return self._began(entry)
-            case Replied():
-                message = Message(role="assistant", kept=entry.body, origin=entry.origin, stopped=entry.stopped)
-                return self._with_last(message, step=entry.step)
-            case Inserted(result=result):
-                grown = self._with_last(tool_message(result), step=entry.step)
-                return replace(grown, table=self.table.add(result), last_number=max(self.last_number, result.number))
+            case Replied() | Inserted():
+                return _extended(self, (entry,))
             case TakenBack():
                 return self._taken_back(entry)
             case PrefixMade():
@@ -255,11 +251,6 @@ class History:
             last_turn=max(self.last_turn, entry.turn),
         )
 
-    def _with_last(self, message: Message, *, step: int) -> History:
-        last = self.turns[-1]
-        grown = replace(last, messages=(*last.messages, message), step=max(step, last.step))
-        return replace(self, turns=(*self.turns[:-1], grown))
-
     def _compacted(self, entry: Compacted) -> History:
         summary = (user_message(entry.asked), assistant_message(entry.content))
         # The table is emptied: no stub may point at what is no longer in the context (§7).
@@ -305,7 +296,7 @@ class History:
 def fold(start: History, entries: Iterable[Entry]) -> History:
     """Return the history that a whole log makes; the same as applying entry by entry, without the copies between."""
     history = start
-    pending: list[Entry] = []
+    pending: list[Replied | Inserted] = []
     for entry in entries:
         if isinstance(entry, Replied | Inserted):
             pending.append(entry)
@@ -315,8 +306,8 @@ def fold(start: History, entries: Iterable[Entry]) -> History:
     return _extended(history, pending)
 
 
-def _extended(history: History, pending: Sequence[Entry]) -> History:
-    """Return the history with many replies and results of its last turn at once."""
+def _extended(history: History, pending: Sequence[Replied | Inserted]) -> History:
+    """Return the history with replies and results of its last turn, as many as there are at once."""
     if not pending:
         return history
     last, number = history.turns[-1], history.last_number
@@ -325,10 +316,9 @@ def _extended(history: History, pending: Sequence[Entry]) -> History:
         if isinstance(entry, Inserted):
             number = max(number, entry.result.number)
             messages.append(tool_message(entry.result))
-        elif isinstance(entry, Replied):
+        else:
             messages.append(Message(role="assistant", kept=entry.body, origin=entry.origin, stopped=entry.stopped))
-        if isinstance(entry, Inserted | Replied):
-            step = max(step, entry.step)
+        step = max(step, entry.step)
     grown = replace(last, messages=tuple(messages), step=step)
     table = history.table.extended(entry.result for entry in pending if isinstance(entry, Inserted))
     return replace(history, turns=(*history.turns[:-1], grown), table=table, last_number=number)

@@ -7,6 +7,7 @@ field, so a missing, unknown or misspelt key or placeholder is named when the fi
 from __future__ import annotations
 
 import json
+import re
 from typing import Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -17,6 +18,7 @@ from nbcontext.loop_tools import (
     Displays,
     Images,
     Mcp,
+    Model,
     ServerErrors,
     SkillErrors,
     Skills,
@@ -24,6 +26,10 @@ from nbcontext.loop_tools import (
     Tasks,
 )
 from nbcontext.template import Group, text
+
+_ID = re.compile(r"#?([0-9a-f]+)", re.IGNORECASE)
+_MOST_DIGITS = 15
+"""Hex digits of the largest number that every store can hold (63 bits)."""
 
 
 class Ids(Group):
@@ -359,20 +365,17 @@ class Context(Group):
         """Return result `number`'s id (§1): `#` and at least `ids.digits` lowercase hex digits."""
         return f"#{number:0{self.ids.digits}x}"
 
+    def number(self, text: str) -> int | None:
+        """Return the number of an id as it is taken: in any case, with or without `#` and leading zeros (decision 7a).
+
+        None: it is no id, or one with more digits than any store can hold.
+        """
+        found = _ID.fullmatch(text.strip())
+        return None if found is None or len(found[1].lstrip("0")) > _MOST_DIGITS else int(found[1], 16)
+
     def sha(self, sha256: str) -> str:
         """Return the digits of a full hex SHA-256 that a bracket shows (§1)."""
         return sha256[: self.ids.sha_digits]
-
-
-class Model(Group):
-    """How requests are sent: tries after the first, seconds between them and of silence, characters of a message."""
-
-    retries: int = Field(ge=0)
-    backoff_s: float = Field(ge=0)
-    backoff_max_s: float = Field(ge=0)
-    timeout_s: float = Field(gt=0)
-    connect_timeout_s: float = Field(gt=0)
-    message_chars: int = Field(ge=1)
 
 
 class Loop(Group):

@@ -109,3 +109,14 @@ class DisplayErrors(Group):
 
     one_of: str = text()
     too_large: str = text("path", "size", "most")
+
+
+class Model(Group):
+    """How requests are sent: tries after the first, seconds between them and of silence, characters of a message."""
+
+    retries: int = Field(ge=0)
+    backoff_s: float = Field(ge=0)
+    backoff_max_s: float = Field(ge=0)
+    timeout_s: float = Field(gt=0)
+    connect_timeout_s: float = Field(gt=0)
+    message_chars: int = Field(ge=1)

@@ -80,7 +80,8 @@ def wanted(  # noqa: PLR0913 - one for each option of `%llm new`
     if not chosen:
         raise UsageError(
             "No model is configured: name one with `--model` (`openai/gpt-…`, `anthropic/claude-…`, "
-            "`replay/first-session` needs no key) or set NBCONTEXT_MODEL."
+            "`replay/first-session` needs no key; `local`, a model on your own machine, is not in this release) or set "
+            "NBCONTEXT_MODEL."
         )
     folder = Path(root or ".").expanduser().resolve()
     if not folder.is_dir():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nbcontext.hygiene.clean import sendable
+from nbcontext.plain import visible
 from nbcontext.result import Result
 from nbcontext.usage import Usage
 
@@ -59,7 +59,7 @@ class Reply:
 
     def _repr_markdown_(self) -> str:
         """Show the answer in a notebook, control characters as symbols."""
-        return sendable(self.text)
+        return visible(self.text)
 
 
 def _sum(values: Iterable[Any]) -> Any:

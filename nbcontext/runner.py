@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from nbcontext import consent, permission
 from nbcontext.call import Call, Json, same_key
 from nbcontext.errors import ToolError
+from nbcontext.hygiene.clean import shown_path
 from nbcontext.outcome import Failure, Outcome
 from nbcontext.permission import Verdict
 from nbcontext.pump import MainInterrupted
@@ -91,8 +93,9 @@ class Runner:
         try:
             arguments = tool.arguments.model_validate(raw)
         except ValidationError as error:
-            return _unrun(Failure(text=self._invalid(tool, error)))
-        barred = self._guarded(tool, lambda: self._barred(tool, arguments, raw, mode))
+            return _unrun(Failure(text=self._invalid(tool, error, _named(tool, raw, world))))
+        named = _named(tool, raw, world)
+        barred = self._guarded(tool, lambda: self._barred(tool, arguments, raw, mode, named))
         if barred is not None:
             return _unrun(barred)
         compared = same_key(tool.name, raw) if tool.name in self.context.dedupe.by_result else None
@@ -100,7 +103,7 @@ class Runner:
         outcome = self._guarded(tool, lambda: self._outcome(tool, arguments, world))
         return Answered(outcome=outcome, same_key=compared, ms=round((time.monotonic() - started) * 1000, 1))
 
-    def _invalid(self, tool: Tool, error: ValidationError) -> str:
+    def _invalid(self, tool: Tool, error: ValidationError, named: str) -> str:
         parts = []
         for found in error.errors():
             where = ".".join(map(str, found["loc"])) or "arguments"
@@ -108,10 +111,12 @@ class Runner:
             said = {"extra_forbidden": "unknown argument", "missing": "missing argument"}.get(kind, found["msg"])
             parts.append(f"{where}: {said}")
         known = ", ".join(tool.arguments.model_fields) or "none"
-        return self.context.errors.calls.wrong_arguments.format(tool=tool.name, problems="; ".join(parts), known=known)
+        return self.context.errors.calls.wrong_arguments.format(tool=named, problems="; ".join(parts), known=known)
 
-    def _barred(self, tool: Tool, arguments: Arguments, raw: Mapping[str, Json], mode: Mode) -> Failure | None:
-        """Return why the call is not run; None where it may."""
+    def _barred(
+        self, tool: Tool, arguments: Arguments, raw: Mapping[str, Json], mode: Mode, named: str
+    ) -> Failure | None:
+        """Return why the call is not run, with what it is told by; None where it may."""
         errors = self.context.errors.calls
         verdict = permission.verdict(mode, tool.effect_of(arguments))
         said = self._lacking(tool, meet=verdict is not Verdict.REFUSE)
@@ -123,9 +128,9 @@ class Runner:
             case Verdict.RUN:
                 return None
             case Verdict.REFUSE:
-                return Failure(text=errors.mode_refused.format(tool=tool.name, mode=mode), kind="refused")
+                return Failure(text=errors.mode_refused.format(tool=named, mode=mode), kind="refused")
             case Verdict.ASK:
-                return self._asked(tool, raw, mode)
+                return self._asked(tool, raw, mode, named)
 
     def _lacking(self, tool: Tool, *, meet: bool) -> str | None:
         """Return what a call is told where the tool's condition is not met, and could not be brought about."""
@@ -136,7 +141,7 @@ class Runner:
             return said
         return None if tool.requires.meet(self.worker.stop) else said
 
-    def _asked(self, tool: Tool, raw: Mapping[str, Json], mode: Mode) -> Failure | None:
+    def _asked(self, tool: Tool, raw: Mapping[str, Json], mode: Mode, named: str) -> Failure | None:
         """Ask the person; return why the call is not run, None where they said yes."""
         errors = self.context.errors.calls
         try:
@@ -144,14 +149,14 @@ class Runner:
         except MainInterrupted:
             return Failure(text=errors.interrupted, kind="interrupted")
         if words is None:
-            return Failure(text=errors.nobody_to_ask.format(tool=tool.name, mode=mode), kind="refused")
+            return Failure(text=errors.nobody_to_ask.format(tool=named, mode=mode), kind="refused")
         match consent.meaning(words):
             case "yes":
                 return None
             case "no":
-                return Failure(text=errors.person_refused.format(tool=tool.name), kind="refused")
+                return Failure(text=errors.person_refused.format(tool=named), kind="refused")
             case said:
-                return Failure(text=errors.person_said.format(tool=tool.name, words=said), kind="refused")
+                return Failure(text=errors.person_said.format(tool=named, words=said), kind="refused")
 
     def _outcome(self, tool: Tool, arguments: Arguments, world: World) -> Outcome:
         if tool.on_main:
@@ -170,6 +175,15 @@ class Runner:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - one of two places: a fault of a tool, or of a person's own, is a result
             said = f"{type(error).__name__}: {error}"
             return Failure(text=self.context.errors.calls.tool_failed.format(tool=tool.name, error=said))
+
+
+def _named(tool: Tool, raw: Mapping[str, Json], world: World) -> str:
+    """Return a call as a refusal names it: the tool, and the absolute path where it names one (§1, decision 2)."""
+    path = raw.get("path")
+    if not isinstance(path, str) or "path" not in tool.arguments.model_fields:
+        return tool.name
+    absolute = os.path.normpath(world.root.folder / os.path.expanduser(path))  # noqa: PTH111 - `~` may be no user's
+    return f"{tool.name} ({shown_path(absolute)})"
 
 
 def _unrun(outcome: Failure) -> Answered:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nbcontext import cause, guard, request
 from nbcontext.entry import Compacted
-from nbcontext.errors import ModelError, PrefixBroken
+from nbcontext.errors import PrefixBroken
 from nbcontext.events import ReasoningArrived, RequestEnded, TextArrived
 from nbcontext.hygiene.clean import sendable
 from nbcontext.hygiene.hashes import text_sha256
@@ -218,7 +218,7 @@ class Sender:
                     has_called = True
                 case Finished():
                     return Answer(reply=piece.reply.fit(), before_calls=sendable("".join(before_calls))), piece
-        raise ModelError("The model's answer ended without its end. Ask again with `%llm retry`.")
+        raise RequestFailed("The model's answer ended without its end. Ask again with `%llm retry`.")
 
     def _reported(self, reply: Completion, going: _Going, broken: Break | None) -> dict[str, Any]:
         """Return what is written of an answer: its usage, its cost, and why the cache did not serve more."""

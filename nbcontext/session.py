@@ -349,7 +349,7 @@ class Session:
         """
         found = self._engine.shelf.text(result_id)
         if found is None:
-            raise SessionError(self._engine.context.answers.not_stored.format(id=result_id))
+            raise SessionError(self._engine.shelf.not_stored(result_id))
         return found
 
     def request(self, number: int) -> Request:

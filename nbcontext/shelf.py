@@ -25,11 +25,14 @@ class StoredResults:
 
     def text(self, result_id: str) -> str | None:
         """Return the stored text of the result with that id, `#` or not, in full; None where there is none."""
-        try:
-            found = self.result(int(result_id.strip().removeprefix("#"), 16))
-        except ValueError:
-            return None
+        number = self.context.number(result_id)
+        found = None if number is None else self.result(number)
         return None if found is None else self.store.text(found.stored_sha256) or ""
+
+    def not_stored(self, result_id: str) -> str:
+        """Return what is said of an id that the session never gave (§4), the id normalised (decision 7a)."""
+        number = self.context.number(result_id)
+        return self.context.answers.not_stored.format(id=result_id if number is None else self.context.id(number))
 
     def total(self, number: int) -> int | None:
         """Return the lines of result `number`'s stored text; None where the session never gave that number."""

@@ -197,7 +197,7 @@ class TurnDriver:
 
     def _keep_partial(self, turn: Turn, partial: Completion | None, model: str) -> None:
         """Keep the text of a reply that broke off; its calls were not whole and are not run (decision 24)."""
-        if partial is not None and partial.text:
+        if partial is not None and partial.text.strip():
             message = assistant_message(hygiene.sendable(f"{partial.text}\n\n{self.context.stopped}"))
             entry = Replied(turn=turn.number, step=turn.step + 1, body=message.kept, origin=model, stopped=True)
             self.log.write(entry)

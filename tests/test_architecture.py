@@ -14,7 +14,7 @@ FLOW = """
 plain errors lines call template exhibit plan forge keys
 outcome result entry usage events
 loop_tools loop assets
-display cause compaction hygiene request history notes outgoing guard takeback
+display cause hygiene compaction request history notes outgoing guard takeback
 model compactor
 world files instructions execution search
 tools servers toolbox offer

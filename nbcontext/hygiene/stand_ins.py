@@ -35,4 +35,4 @@ def _pattern(template: str) -> re.Pattern[str]:
     escaped = re.escape(template)
     for name in ("lines", "first", "last"):
         escaped = escaped.replace(rf"\{{{name}\}}", r"\d+")
-    return re.compile(r"(?:\[#[0-9a-f]+[^\]]*\] )?" + escaped.replace(r"\{id\}", r"(?P<id>#[0-9a-f]+)"))
+    return re.compile(r"(?:\[#[0-9a-f]+.*\] )?" + escaped.replace(r"\{id\}", r"(?P<id>#[0-9a-f]+)"))

@@ -59,7 +59,7 @@ def ask_cell(
         raise UsageError(f"--to takes a variable's name; {given.to!r} is none.")
     message = expansion.expanded(body, evaluate)
     session = _session(desk, given)
-    kept = _kept(desk, session, message) if given.keep else None
+    kept = _kept(desk, session, message, quiet=given.quiet) if given.keep else None
     text = kept if kept is not None else desk.watch(lambda: _ask(session, message, given), quiet=given.quiet).text
     if given.to is not None:
         assign(given.to, text)
@@ -81,7 +81,7 @@ def _session(desk: Desk, given: Namespace) -> Session:
     return session
 
 
-def _kept(desk: Desk, session: Session, message: str) -> str | None:
+def _kept(desk: Desk, session: Session, message: str, *, quiet: bool) -> str | None:
     """Show the stored answer of the turn after the last one shown, where it was asked with this very message."""
     last = desk.last_shown.get(session.name, 0)
     whole = (turn for turn in session.history.all_turns if turn.number > last and not turn.is_stopped)
@@ -89,6 +89,8 @@ def _kept(desk: Desk, session: Session, message: str) -> str | None:
     if turn is None or turn.words != message:
         return None
     desk.last_shown[session.name] = turn.number
+    if quiet:
+        return turn.reply_text
     bundle = text_bundle(turn.reply_text)
     desk.present(Shown(html=bundle["text/html"], text=bundle["text/plain"]))
     desk.present(Shown.line(f"Stored answer of turn {turn.number}; nothing was sent."))

@@ -45,7 +45,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "
 
 def status(session: Session) -> Shown:
     """Return where things stand (interface: `%llm`)."""
-    sent = session.requests
+    asked = session.requests
+    sent = asked[asked["ms"].notna()]  # those that were answered: a failed one has no counts
     prompt, cached = _total(sent, "prompt_tokens"), _total(sent, "cached_tokens")
     rate = f"{cached / prompt:.0%}" if prompt and cached is not None else "?"
     rows = [

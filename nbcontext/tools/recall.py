@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pydantic import Field
 
 from nbcontext import assets
@@ -11,10 +9,6 @@ from nbcontext.files.nearest import clipped
 from nbcontext.outcome import NotStored, Recalled
 from nbcontext.tools.tool import Arguments, Effect, Tool
 from nbcontext.world import World
-
-_ID = re.compile(r"#?([0-9a-f]+)", re.IGNORECASE)
-_MOST_DIGITS = 15
-"""Hex digits of the largest number that every store can hold (63 bits): a longer one was never given."""
 
 
 class RecallArguments(Arguments):
@@ -32,14 +26,9 @@ class RecallArguments(Arguments):
 
 def run(arguments: RecallArguments, world: World) -> Recalled | NotStored:
     """Return the stored result, or that there is none of this id."""
-    given = arguments.id.strip()
-    match = _ID.fullmatch(given)
-    if match is None:
-        return NotStored(asked=clipped(given, world.context.files.quote_chars))
-    digits = match[1].lstrip("0")
-    if len(digits) > _MOST_DIGITS:
-        return NotStored(asked=clipped(f"#{digits.lower()}", world.context.files.quote_chars))
-    number = int(digits or "0", 16)
+    number = world.context.number(arguments.id)
+    if number is None:
+        return NotStored(asked=clipped(arguments.id.strip(), world.context.files.quote_chars))
     total = world.shelf.total(number)
     if total is None:
         return NotStored(asked=world.context.id(number))
