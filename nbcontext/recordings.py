@@ -53,6 +53,8 @@ def turns(entries: Iterable[Mapping[str, Any]]) -> list[RecordedTurn]:
     asked: dict[int, str] = {}
     replies: dict[int, list[RecordedReply]] = {}
     for entry in entries:
+        if entry["kind"] not in ("TurnBegan", "Replied", "TakenBack"):
+            continue
         fields = json.loads(entry["payload"])
         match entry["kind"]:
             case "TurnBegan":

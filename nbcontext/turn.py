@@ -80,8 +80,9 @@ class TurnDriver:
             self.log.write(Replied(turn=turn.number, step=turn.step + 1, body=body, origin="", stopped=True))
 
     def _has_failed(self) -> bool:
-        """Return whether the session's last request was not answered."""
-        number = self.log.store.last_request(self.log.session)
+        """Return whether the last turn's last request was not answered."""
+        turn = _last(self.log.history).number
+        number = self.log.store.last_request(self.log.session, purposes=("turn", "step"), turn=turn)
         row = self.log.store.request(self.log.session, number)
         return row is None or row["error"] is not None or row["ms"] is None
 

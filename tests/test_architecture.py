@@ -32,7 +32,19 @@ template
 """Modules that get records and give records: no files, clocks, network, processes, database, display."""
 
 IMPURE_IMPORTS = {
-    *("asyncio", "http", "os", "pathlib", "random", "shutil", "signal", "socket", "sqlalchemy", "sqlite3", "subprocess"),
+    *(
+        "asyncio",
+        "http",
+        "os",
+        "pathlib",
+        "random",
+        "shutil",
+        "signal",
+        "socket",
+        "sqlalchemy",
+        "sqlite3",
+        "subprocess",
+    ),
     *("sys", "tempfile", "threading", "time", "urllib", "litellm", "httpx", "pandas", "IPython", "ipywidgets"),
 }
 
@@ -41,7 +53,9 @@ def modules() -> dict[str, Path]:
     """Return every module by its name."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
-        found[".".join(("nbcontext", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")] = path
+        found[".".join(("nbcontext", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")] = (
+            path
+        )
     for path in WIDGETS.glob("*.py"):
         found[f"nbcontext.widgets.{path.stem}".removesuffix(".__init__")] = path
     return found

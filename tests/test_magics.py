@@ -282,3 +282,31 @@ def test_completion_never_fails(tmp_path_factory, line, symbol):
 def test_a_command_that_takes_text_takes_it_as_it_stands():
     assert command("note").parse("--a 'b # c").text == "--a 'b # c"
     assert json.dumps(vars(command("undo").parse("2"))) == '{"turns": 2}'
+
+
+def test_an_id_may_begin_as_a_comment_does():
+    from nbcontext.notebook.commands import command
+
+    given = command("recall").parse("#0001 5 10")
+    assert (given.id, given.offset, given.limit) == ("0001", 5, 10)
+    assert command("recall").parse("0001 # the first").id == "0001"
+
+
+@pytest.mark.parametrize("opens", ["> ", "- ", "1. ", "  > "])
+def test_a_fence_in_a_quote_or_a_list_is_a_fence(opens):
+    from nbcontext.notebook.expansion import expanded
+
+    body = f"{opens}```\n{opens}$`1/0`\n{opens}```\n$`1+1`"
+    assert expanded(body, eval) == f"{opens}```\n{opens}$`1/0`\n{opens}```\n2"
+
+
+def test_a_failing_expression_names_itself_whatever_it_raises():
+    from nbcontext.errors import TurnInterrupted, UsageError
+    from nbcontext.notebook.expansion import expanded
+
+    def evaluate(expression):
+        raise {"stop": KeyboardInterrupt, "leave": SystemExit, "fail": ValueError}[expression]
+
+    for expression, error in (("stop", TurnInterrupted), ("leave", UsageError), ("fail", UsageError)):
+        with pytest.raises(error, match=expression):
+            expanded(f"$`{expression}`", evaluate)

@@ -34,6 +34,8 @@ class Command:
     """Adds its options."""
     takes_text: bool = False
     """Whether the rest of the line is its text as it stands, in `text`."""
+    takes_id: bool = False
+    """Whether its first word is a result's id, with or without `#`."""
 
     def options(self) -> Options:
         """Return the parser of its options."""
@@ -50,6 +52,8 @@ class Command:
         Raises:
             UsageError: they are wrong.
         """
+        if self.takes_id:
+            line = line.removeprefix("#")  # an id begins as a comment does
         return Namespace(text=line) if self.takes_text else self.options().parse(line)
 
 
@@ -318,7 +322,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(name="compact", summary="replaces the history by a summary; words guide it", takes_text=True,
             run=_compact),
     Command(name="results", summary="shows the result table", run=_results),
-    Command(name="recall", summary="shows a stored result", declare=_declare_recall, run=_recall),
+    Command(name="recall", summary="shows a stored result", declare=_declare_recall, run=_recall, takes_id=True),
     Command(name="cache", summary="shows the cached tokens of each request", run=_cache),
     Command(name="requests", summary="shows the request table", run=_requests),
     Command(name="request", summary="shows exactly what a request sent", declare=_declare_request, run=_request),

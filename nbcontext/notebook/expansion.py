@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nbcontext.errors import UsageError
+from nbcontext.errors import TurnInterrupted, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +15,8 @@ ROWS = 60
 COLUMNS = 20
 
 _SIGIL = re.compile(r"(\$\$?)`([^`\n]+)`")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE = re.compile(r"(?:[ \t>]|[-*+] |\d{1,9}[.)] )*(`{3,}(?=[^`]*$)|~{3,})")
+"""A fence's line, in a quote or a list item too."""
 
 
 def expanded(body: str, evaluate: Callable[[str], object]) -> str:
@@ -35,7 +36,9 @@ def expanded(body: str, evaluate: Callable[[str], object]) -> str:
             return f"$`{expression}`"
         try:
             return shown(evaluate(expression))
-        except Exception as error:  # noqa: BLE001 - the person's own code: whatever it raises is theirs to read
+        except KeyboardInterrupt:
+            raise TurnInterrupted(f"Stopped in $`{expression}`. Nothing was sent.") from None
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the person's own code: what it raises is theirs to read
             raise UsageError(
                 f"$`{expression}` failed with {type(error).__name__}: {error}. Nothing was sent; mend it and run again."
             ) from None
@@ -46,7 +49,7 @@ def expanded(body: str, evaluate: Callable[[str], object]) -> str:
         mark = _FENCE.match(line)
         if fence:
             closes = mark is not None and mark[1][0] == fence[0] and len(mark[1]) >= len(fence)
-            fence = "" if closes and not line.strip().strip(fence[0]) else fence
+            fence = "" if closes and mark is not None and not line[mark.end() :].strip() else fence
             parts.append(line)
         elif mark is not None:
             fence = mark[1]

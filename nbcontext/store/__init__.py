@@ -364,12 +364,14 @@ class Store:
             row = connection.execute(query).first()
         return None if row is None else row._asdict()
 
-    def last_request(self, session: int, *, purposes: Collection[str] | None = None) -> int:
-        """Return the number of the last request, of these purposes where they are named; 0: there was none."""
+    def last_request(self, session: int, *, purposes: Collection[str] | None = None, turn: int | None = None) -> int:
+        """Return the number of the last request, of these purposes and that turn where they are named; 0: none is."""
         with self._looking() as connection:
             highest = select(func.max(REQUESTS.c.request)).where(REQUESTS.c.session == session)
             if purposes is not None:
                 highest = highest.where(REQUESTS.c.purpose.in_(purposes))
+            if turn is not None:
+                highest = highest.where(REQUESTS.c.turn == turn)
             return connection.execute(highest).scalar() or 0
 
 

@@ -34,6 +34,10 @@ def connect(url: str | Path) -> Engine:
         raise StoreError(
             f"The store {url} cannot be made ({error.strerror}): set NBCONTEXT_HOME to a folder you can write."
         ) from None
+    except ImportError as error:
+        raise StoreError(
+            f"NBCONTEXT_STORE needs a driver that is not installed ({error}): install it with pip."
+        ) from None
     except SQLAlchemyError as error:
         raise StoreError(f"NBCONTEXT_STORE is no database URL that can be used: {_short(error)}.") from None
     if engine.dialect.name == "sqlite":

@@ -39,6 +39,8 @@ def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> int:
     """
     if not file.name or file.is_dir():
         raise UsageError(f"{file} is a folder: name a file in it.")
+    if file.exists() and not _is_export(file):
+        raise UsageError(f"{file} is there and is no exported session: name another file, or move it away.")
     beside = file.with_name(f".{file.name}.{os.getpid()}.part")
     count = 0
     try:
@@ -55,6 +57,15 @@ def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
+def _is_export(file: Path) -> bool:
+    """Return whether a file is empty or begins as an exported session does."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return lines.readline().startswith('{"nbcontext":') or not file.stat().st_size
+    except OSError:
+        return True  # what is wrong with it, writing tells
+
+
 def _lines(store: Store, session: SessionRow) -> Iterator[dict[str, Any]]:
     made_with = {
         "name": session.name,
@@ -62,6 +73,7 @@ def _lines(store: Store, session: SessionRow) -> Iterator[dict[str, Any]]:
         "root": path_column(session.root),
         "made_at": session.made_at,
         "options": json.loads(session.options),
+        "entries": store.session(session.name).last_entry,
     }
     yield {"nbcontext": FORM, "session": made_with}
     for entry, result in store.rows(session.id):
@@ -124,6 +136,9 @@ def import_(store: Store, file: Path, name: str | None = None) -> str:
     while name is None and chosen in taken:
         chosen, number = f"{head['name']}-{number}", number + 1
     rows = [_checked(line, file, number) for number, line in enumerate(lines, 2)]
+    entries = [line["entry"].get("entry") for line in rows if "entry" in line]
+    if "entries" in head and entries != list(range(1, head["entries"] + 1)):
+        raise UsageError(f"{file} does not hold all of the session's entries in their order: it was cut or changed.")
     store.add_rows(
         {"name": chosen, "kind": head["kind"], "root": head["root"], "made_at": head["made_at"]},
         json.dumps(head["options"]),

@@ -142,7 +142,9 @@ def test_building_a_request_of_2000_messages() -> None:
     pairs = []
     for _ in range(9):
         messages = outgoing.request(history).messages
-        pairs.append((seconds(lambda: outgoing.request(history), 3), seconds(lambda sent=messages: json.dumps(sent), 3)))
+        pairs.append(
+            (seconds(lambda: outgoing.request(history), 3), seconds(lambda sent=messages: json.dumps(sent), 3))
+        )
     cold = median(seconds(lambda: outgoing.request(fresh())) for _ in range(5))
     print(f"\nthe first request after a resume: {cold * 1e3:.3g} ms")
     told("building a request of 2,000 messages against json.dumps of it", median(a / b for a, b in pairs), 1.3, "times")
