@@ -95,3 +95,9 @@ def test_a_plain_dict_and_none(tmp_path):
     assert quiet.text == "(no output)"
     with pytest.raises(ToolError):
         python.run(python.PythonArguments(code="1"), world(tmp_path))
+
+
+def test_what_fails_to_show_itself_is_answered_with_its_traceback(run, capsys):
+    text = run("class Q:\n    def __repr__(self):\n        raise ValueError('no face')\nQ()").text
+    assert "ValueError: no face" in text
+    assert capsys.readouterr() == ("", "")

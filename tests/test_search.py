@@ -100,3 +100,11 @@ def test_passages_hold_every_line_that_is_not_blank_once(lines, most):
     assert held == sorted(set(held))
     assert {number for number, line in enumerate(lines, 1) if line.strip()} <= set(held)
     assert all(passage.last - passage.first < most for passage in found)
+
+
+def test_a_file_too_large_to_be_ranked_is_named(tmp_path):
+    root = fill(tmp_path / "root", small="the fox\n")
+    (root / "large").write_bytes(b"the fox\n" * 2_600_000)
+    assert ask(root, "fox") == f"{root}/small:1-1\nthe fox\n(unreadable: {root}/large)"
+    (root / "middle").write_bytes(b"other words\n" * 200_000 + b"the fox\n")
+    assert f"{root}/middle:" in ask(root, "fox")

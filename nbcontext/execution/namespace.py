@@ -110,7 +110,8 @@ class NotebookNamespace:
     def _shown(self, value: object) -> Mapping[str, Any]:
         data, _ = self._shell.display_formatter.format(value)
         found: Mapping[str, Any] = data
-        return found
+        # What fails to show itself raises here, so that its traceback is the answer.
+        return found if "text/plain" in found else {**found, "text/plain": repr(value)}
 
     @contextmanager
     def _doors(self, show: Callable[[Mapping[str, Any]], None]) -> Iterator[None]:
@@ -132,6 +133,7 @@ class NotebookNamespace:
             publisher = Publisher(parent=shell)  # type: ignore[no-untyped-call]
             stack.enter_context(_attribute(shell, "display_pub", publisher))
             stack.enter_context(_attribute(shell, "ask_exit", leave))
+            stack.enter_context(_attribute(shell, "showtraceback", lambda *_, **__: None))
             stack.enter_context(_attribute(shell, "system", shell.system_piped))
             try:
                 yield

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 
 from pydantic import Field
 
@@ -60,7 +62,17 @@ def run(arguments: SearchArguments, world: World) -> Outcome:
     except passages.TooSlowError:
         raise ToolError(errors.too_slow.format(path=shown_path(place.shown), seconds=rules.seconds)) from None
     shown = "\n\n".join(_shown(hit, place, world) for hit in ranked.hits)
-    return ripgrep.answer(world, place, shown, more=ranked.more, ignored=ignored, unreadable=notes.unreadable)
+    unread = (*notes.unreadable, *_too_large(files, place, rules.max_file_bytes))
+    return ripgrep.answer(world, place, shown, more=ranked.more, ignored=ignored, unreadable=unread)
+
+
+def _too_large(files: list[str], place: ripgrep.Place, most: int) -> Iterator[str]:
+    """Yield the files that are too large to be ranked: nothing is left out without a word (decision 26)."""
+    for file in files:
+        real = place.real if place.is_file else os.path.join(place.real, file)  # noqa: PTH118 - plain strings all along
+        with suppress(OSError):
+            if os.stat(real).st_size > most:  # noqa: PTH116
+                yield real
 
 
 def _shown(hit: passages.Hit, place: ripgrep.Place, world: World) -> str:
