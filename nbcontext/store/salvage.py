@@ -94,7 +94,8 @@ def _written(source: Path, tables: Mapping[Table, Sequence[Columns]], head: Colu
     for line in kept:
         if "result" in line and "text" not in line:
             lost_texts += not _give_text(line, texts)
-    lines = [{"nbcontext": transfer.FORM, "session": {key: head[key] for key in transfer.HEAD}}, *kept]
+    told = {**{key: head[key] for key in transfer.HEAD}, "entries": len(kept)}
+    lines = [{"nbcontext": transfer.FORM, "session": told}, *kept]
     requests = _by_key(own[REQUESTS], "request")
     for number in sorted(requests):
         row = {key: value for key, value in requests[number].items() if key != "session"}
