@@ -106,7 +106,7 @@ def test_a_file_must_have_been_seen_as_it_is(bench):
         ("multiedit", {"path": "f", "edits": [{"old_string": "a", "new_string": "b"}]}),
     ):
         said = bench.fails(tool, **arguments)
-        assert said.startswith(f"refused: {path} exists but was not read")
+        assert said.startswith(f"refused: {path} exists but no read, write or edit of it is in front of you")
         assert "Read it first" in said
     bench.call("read", path="f")
     path.write_text("a\nmore\n")

@@ -57,7 +57,7 @@ def test_the_shipped_recording_plays(tmp_path):
 
 
 def test_a_name_that_is_none_says_so(tmp_path):
-    session = Session.new("none", model="replay/nothing-of-the-kind", root=tmp_path, mode="auto")
+    session = Session.new("unheard", model="replay/nothing-of-the-kind", root=tmp_path, mode="auto")
     with pytest.raises(NbcontextError, match="nothing-of-the-kind"):
         session.ask("Hi.")
 

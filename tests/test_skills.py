@@ -75,7 +75,7 @@ def test_a_change_from_outside_is_refused_as_write_refuses_it(tmp_path: Path):
         ("skill_manage", {"action": "write", "name": "old", "content": "y\n"}),
         ("skill_manage", {"action": "write", "name": "new", "content": "y\n"}),
     )
-    assert "was not read" in said[0]
+    assert "no read, write or edit of it is in front of you" in said[0]
     assert said[2].startswith("[#0003 .claude/skills/old/SKILL.md sha")
     assert said[3].startswith("[#0004 .claude/skills/new/SKILL.md sha"), "a new one goes where the others are"
 
