@@ -162,7 +162,7 @@ class Engine:
 
     def request(self, number: int) -> Request | None:
         """Return exactly what request `number` sent, made again from the log; None where there was none."""
-        row = self.log.store.request(self.log.session, number)
+        row = self.log.store.request(self.log.session, int(number))  # a table's column gives numbers of pandas' own
         if row is None:
             return None
         outgoing = Outgoing(context=self.context, provider=row["provider"], cache_key=self.cache_key)

@@ -207,6 +207,20 @@ def test_a_server_that_is_down_keeps_its_place_and_its_late_instructions_are_a_n
     assert not play.model.faults
 
 
+def test_one_that_is_closed_is_not_up_for_who_connects_at_once(tmp_path: Path):
+    play = Play(tmp_path, [])
+    mcp = [f"one={command('--tools', 'pid')}"]
+    pids = set()
+    for name in ("first", "second", "third"):
+        session = play.new(name, mcp=mcp)
+        (held,) = session._engine.offer.servers.connections
+        pids.add(held.call("pid", {}, threading.Event()).content[0].text)
+        session.close()
+        assert not held.is_up
+    assert len(pids) == 3
+    assert all(is_gone(int(pid)) for pid in pids)
+
+
 def test_which_server_answers_first_and_hash_seeds_change_no_byte(tmp_path: Path):
     running = []
     for seed in ("0", "1", "2"):

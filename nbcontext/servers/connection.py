@@ -71,8 +71,9 @@ class Connection:
         self._lock = threading.Lock()
         self._ready: Future[bool] | None = None
         self._client: Client | None = None
-        self._held: dict[asyncio.Task[None], asyncio.Event] = {}
-        """The tasks that hold a connection, the present one and those that are ending, each with what ends it."""
+        self._held: dict[asyncio.Task[None], tuple[asyncio.Event, Future[bool]]] = {}
+        """The tasks that hold a connection, the present one and those that are ending, each with what ends it and what
+        tells whether it came up."""
 
     @property
     def name(self) -> str:
@@ -126,13 +127,16 @@ class Connection:
         if _is_end(error) or self._client is not client:
             if self._client is client:
                 self._client = None
-                loop.event_loop().call_soon_threadsafe(self._leave)
+                loop.event_loop().call_soon_threadsafe(self._leave_connected)
             return CallFailed(kind="ended", why=_words(error))
         return CallFailed(kind="refused", why=_words(error))
 
     def close(self) -> Future[None]:
         """End the connection; return what is done when no process of it is left."""
-        return loop.run(self._close())
+        with self._lock:  # from now on: whoever connects again at once gets another one, and not this one's end
+            if self._client is not None:
+                self._client, self.why = None, "it was closed"
+            return loop.run(self._close())
 
     # -- in the loop's thread
 
@@ -140,7 +144,7 @@ class Connection:
         """Connect and stay connected until the server ends or it is left."""
         ended = asyncio.Event()
         task = asyncio.ensure_future(self._live(ready, ended))
-        self._held[task] = ended
+        self._held[task] = ended, ready
 
         def give_up() -> None:
             if not ready.done():
@@ -248,17 +252,18 @@ class Connection:
         else:
             task.cancel()
 
-    def _leave(self) -> None:
-        """Have what holds a connection end it; a try to connect is given up."""
-        for task, ended in self._held.items():
-            if self._ready is None or self._ready.done():
-                ended.set()  # it ends by itself: a cancelled one could leave its process behind
-            else:
-                task.cancel()
+    def _leave_connected(self) -> None:
+        """Have what holds a connection end it by itself: a cancelled one could leave its process behind."""
+        for ended, ready in self._held.values():
+            if ready.done():
+                ended.set()
 
     async def _close(self) -> None:
         held = set(self._held)
-        self._leave()
+        self._leave_connected()
+        for task, (_, ready) in self._held.items():
+            if not ready.done():
+                task.cancel()  # a try to connect is given up
         if held:
             _, left = await asyncio.wait(held, timeout=self._rules.close_s)
             for task in left:
